@@ -1,0 +1,27 @@
+"""Delete Table: DELETE /Tables('name')."""
+
+from dataclasses import dataclass
+from typing import Self
+
+from rowkey.store.interface import Store
+from rowkey.wire.call import Call
+from rowkey.wire.preconditions import refuse_conditions
+from rowkey.wire.request import Response
+
+
+@dataclass(slots=True)
+class DeleteTable:
+    """A missing table is ResourceNotFound here, not TableNotFound (recorded)."""
+
+    name: str
+
+    @classmethod
+    def decode(cls, call: Call) -> Self:
+        refuse_conditions(call.request)
+        return cls(call.resource.table)
+
+    async def run(self, store: Store, account: str) -> None:
+        await store.delete_table(account, self.name)
+
+    def respond(self, call: Call, result: None) -> Response:
+        return Response(204)

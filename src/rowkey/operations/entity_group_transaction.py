@@ -1,0 +1,230 @@
+"""Entity group transaction: POST /$batch.
+
+A batch is one change set of up to 100 entity writes, or one query. Each part is a request of its own: it is opened,
+routed and decoded like any other, all writes go to the store at once, and each part's own operation responds. The
+answer is 202 whenever the batch was understood; the first operation that fails is then its only part.
+"""
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+from rowkey.errors import (
+    CommandsInBatchActOnDifferentPartitions,
+    InvalidDuplicateRow,
+    InvalidInput,
+    Layer,
+    MediaTypeNotSupported,
+    MethodNotAllowed,
+    MissingRequiredHeader,
+    ServiceError,
+)
+from rowkey.model.limits import BATCH_OPERATIONS_MAX
+from rowkey.operations.entity_write import EntityWrite
+from rowkey.operations.get_entity import GetEntity
+from rowkey.operations.operation import Operation, require_table
+from rowkey.operations.query_entities import QueryEntities
+from rowkey.payload.error_body import write_error
+from rowkey.store.interface import Store
+from rowkey.wire.call import Call
+from rowkey.wire.media import Format, read_format
+from rowkey.wire.multipart import Part, read_boundary, read_inner_request, split_multipart
+from rowkey.wire.prefer import RETURN_NO_CONTENT, read_preference
+from rowkey.wire.request import Request, Response, reason_phrase
+from rowkey.wire.version import TRANSACTIONS_SINCE
+
+
+@dataclass(slots=True)
+class _Step:
+    """A part on its way: its request, the call that it makes, the operation that the call asks for."""
+
+    request: Request
+    call: Call | None = None
+    operation: Operation | None = None
+
+
+class _Failure(Exception):
+    """The operation at `index` failed, and the whole batch with it."""
+
+    def __init__(self, index: int, error: ServiceError, step: _Step) -> None:
+        self.index, self.error, self.step = index, error, step
+
+
+@dataclass(slots=True)
+class EntityGroupTransaction:
+    """`steps` in order; `failure` is the first part that could not be decoded."""
+
+    is_query: bool
+    steps: Sequence[_Step]
+    failure: _Failure | None
+
+    @classmethod
+    def decode(cls, call: Call) -> Self:
+        if call.version.text is None or call.version.date < TRANSACTIONS_SINCE:
+            raise MissingRequiredHeader
+        parts, is_query = _read_parts(call.request.headers.get("content-type", ""), call.request.body)
+        steps: list[_Step] = []
+        try:
+            _decode_parts(call, parts, steps, is_query=is_query)
+        except _Failure as failure:
+            return cls(is_query, steps, failure)
+        return cls(is_query, steps, None)
+
+    async def run(self, store: Store, account: str) -> "Sequence[Any] | _Failure":
+        """The results of all parts, or the failure of the first that failed."""
+        if self.failure is not None:
+            return self.failure
+        if not self.steps:
+            return ()
+        if self.is_query:
+            step = self.steps[0]
+            try:
+                return ((await step.operation.run(store, account)),)  # type: ignore[union-attr]
+            except ServiceError as error:
+                return _Failure(0, error, step)
+        operations = [step.operation for step in self.steps if isinstance(step.operation, EntityWrite)]
+        try:
+            table = await require_table(store, account, operations[0].table)
+            return await store.write(table, [operation.write for operation in operations])
+        except ServiceError as error:
+            index = error.index or 0
+            return _Failure(index, error, self.steps[index])
+
+    def respond(self, call: Call, result: "Sequence[Any] | _Failure") -> Response:
+        batch = f"batchresponse_{uuid.uuid4()}"
+        if isinstance(result, _Failure):
+            parts = [_write_failure(call, result, is_alone=len(self.steps) == 1, is_query=self.is_query)]
+        else:
+            parts = [
+                _write_part(step.operation.respond(step.call, item), step.request.headers.get("content-id"))
+                for step, item in zip(self.steps, result, strict=True)
+                if step.operation is not None and step.call is not None
+            ]
+        if self.is_query:
+            body = _join(parts, batch)
+        else:
+            change_set = f"changesetresponse_{uuid.uuid4()}"
+            head = f"Content-Type: multipart/mixed; boundary={change_set}\r\n\r\n".encode("ascii")
+            body = b"--%b\r\n%b%b--%b--\r\n" % (
+                batch.encode("ascii"),
+                head,
+                _join(parts, change_set),
+                batch.encode("ascii"),
+            )
+        return Response(202, [("Content-Type", f"multipart/mixed; boundary={batch}")], body)
+
+
+# ---------------------------------------------------------------- reading
+
+
+def _read_parts(content_type: str, body: bytes) -> tuple[list[Part], bool]:
+    """The parts of the one change set, or the one query; True for the latter."""
+    if not content_type.strip().lower().startswith("multipart/mixed"):
+        raise MediaTypeNotSupported
+    outer = split_multipart(body, read_boundary(content_type))
+    change_sets = [part for part in outer if part.headers.get("content-type", "").lower().startswith("multipart/")]
+    if len(outer) != 1:  # two change sets, queries beside one another or beside a change set, or nothing at all
+        raise InvalidInput
+    if change_sets:
+        part = change_sets[0]
+        return split_multipart(part.content, read_boundary(part.headers["content-type"])), False
+    return outer, True
+
+
+def _decode_parts(call: Call, parts: Sequence[Part], steps: list[_Step], *, is_query: bool) -> None:
+    """Open, route and decode all parts into `steps`; raises _Failure for the first that cannot be."""
+    allowed = (GetEntity, QueryEntities) if is_query else EntityWrite
+    row_keys: set[str] = set()
+    requests = [read_inner_request(part.content) for part in parts]  # one that is none spoils the batch itself
+    if len(requests) > BATCH_OPERATIONS_MAX:
+        text = f"The batch request operation exceeds the maximum {BATCH_OPERATIONS_MAX} changes per change set."
+        last = BATCH_OPERATIONS_MAX - 1
+        raise _Failure(last, InvalidInput(text), _Step(requests[last]))
+    for index, request in enumerate(requests):
+        step = _Step(request)
+        steps.append(step)
+        try:
+            step.call = call.open_part(call, request)
+            step.operation = operation = step.call.decode(step.call)
+            if not isinstance(operation, allowed):
+                raise MethodNotAllowed
+            if isinstance(operation, EntityWrite):
+                _verify_same_group(steps[0].operation, operation)
+                if operation.write.key.row_key in row_keys:
+                    raise InvalidDuplicateRow
+                row_keys.add(operation.write.key.row_key)
+        except ServiceError as error:
+            raise _Failure(index, error, step) from None
+
+
+def _verify_same_group(first: Operation | None, other: EntityWrite) -> None:
+    if isinstance(first, EntityWrite):
+        if other.table.lower() != first.table.lower():
+            raise InvalidInput
+        if other.write.key.partition_key != first.write.key.partition_key:
+            raise CommandsInBatchActOnDifferentPartitions
+
+
+# ---------------------------------------------------------------- writing
+
+_PART_HEAD = b"Content-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n"
+
+
+def _join(parts: Sequence[bytes], boundary: str) -> bytes:
+    mark = boundary.encode("ascii")
+    return b"".join(b"--%b\r\n%b%b\r\n" % (mark, _PART_HEAD, part) for part in parts) + b"--%b--\r\n" % mark
+
+
+def _write_part(response: Response, content_id: str | None) -> bytes:
+    """An operation's answer as a part, headers in the recorded order.
+
+    DataServiceVersion is 3.0 for inserts, queries and whatever a preference was applied to, else 1.0 (recorded).
+    """
+    headers = dict(response.headers)
+    has_version_3 = response.body or "Preference-Applied" in headers or "Location" in headers
+    version = ("DataServiceVersion", "3.0;" if has_version_3 else "1.0;")
+    lines = [("Content-ID", content_id)] if content_id else []
+    lines += [("X-Content-Type-Options", "nosniff"), ("Cache-Control", "no-cache")]
+    content_type = headers.pop("Content-Type", None)
+    preference = headers.pop("Preference-Applied", None)
+    if preference is not None:
+        lines.append(("Preference-Applied", preference))
+    lines = [*lines, version] if content_type is None else [version, ("Content-Type", content_type), *lines]
+    return _write_http(response.status, [*lines, *headers.items()], response.body)
+
+
+def _write_failure(call: Call, failure: _Failure, *, is_alone: bool, is_query: bool) -> bytes:
+    """The one part of a batch that failed.
+
+    The message is preceded by the operation's index; not where the only operation of a change set failed while it was
+    executed (recorded, 14 of 14).
+    """
+    error, step = failure.error, failure.step
+    wanted = (
+        read_format(step.request.headers.get("accept"), None, call.version.date)
+        if step.call is None
+        else step.call.format
+    )
+    content_type, body = write_error(
+        error,
+        wanted=wanted if wanted.is_json else Format.MINIMAL_METADATA,
+        version=call.version,
+        request_id=call.request_id,
+        now=call.now,
+        prefix="" if is_alone and not is_query and error.is_condition else f"{failure.index}:",
+    )
+    content_id = step.request.headers.get("content-id")
+    lines = [("Content-ID", content_id)] if content_id else []
+    lines.append(("X-Content-Type-Options", "nosniff"))
+    if error.layer is not Layer.LIBRARY:
+        lines.append(("Cache-Control", "no-cache"))
+    if step.request.method == "POST" and read_preference(step.request) == RETURN_NO_CONTENT:  # recorded: not DELETE
+        lines.append(("Preference-Applied", RETURN_NO_CONTENT))
+    lines += [("DataServiceVersion", "3.0;"), ("Content-Type", content_type)]
+    return _write_http(error.status, lines, body)
+
+
+def _write_http(status: int, headers: Sequence[tuple[str, str]], body: bytes) -> bytes:
+    lines = "".join(f"{name}: {value}\r\n" for name, value in headers)
+    return f"HTTP/1.1 {status} {reason_phrase(status)}\r\n{lines}\r\n".encode("latin-1") + body

@@ -1,0 +1,55 @@
+"""What the six entity writes have in common: a write of one entity, and an answer made of its ETag."""
+
+from dataclasses import dataclass
+
+from rowkey.errors import MissingRequiredHeader
+from rowkey.model.entity import Entity, ordinal
+from rowkey.model.names import verify_key_value
+from rowkey.model.writes import Condition, Mode, Write
+from rowkey.operations.operation import require_table
+from rowkey.payload.json_entity import read_entity
+from rowkey.store.interface import Store
+from rowkey.wire.call import Call
+from rowkey.wire.media import verify_body_type
+from rowkey.wire.prefer import RETURN_NO_CONTENT, read_preference
+from rowkey.wire.request import Response
+from rowkey.wire.version import UPSERT_SINCE
+
+
+@dataclass(slots=True)
+class EntityWrite:
+    """A write of one entity of `table`; in an entity group transaction all writes go to the store at once."""
+
+    table: str
+    write: Write
+
+    async def run(self, store: Store, account: str) -> Entity | None:
+        table = await require_table(store, account, self.table)
+        return (await store.write(table, (self.write,)))[0]
+
+
+@dataclass(slots=True)
+class EntityChange(EntityWrite):
+    """A write of an entity at a known address, answered 204 with the new ETag."""
+
+    preference: str | None
+
+    def respond(self, call: Call, result: Entity) -> Response:
+        headers = [("ETag", result.etag)]
+        if self.preference is not None:
+            # Recorded for PUT and MERGE: whatever was preferred, nothing is returned.
+            headers.insert(0, ("Preference-Applied", RETURN_NO_CONTENT))
+        return Response(204, headers)
+
+
+def decode_change(call: Call, mode: Mode, condition: Condition | int) -> tuple[str, Write, str | None]:
+    """The fields of an EntityChange. The keys are those of the address; any in the body are ignored (recorded)."""
+    if condition is Condition.ANY and call.version.date < UPSERT_SINCE:
+        raise MissingRequiredHeader
+    verify_body_type(call.request.headers.get("content-type"), call.version.date)
+    body = read_entity(call.request.body)
+    key = call.resource.key
+    verify_key_value("PartitionKey", key.partition_key)
+    verify_key_value("RowKey", key.row_key)
+    members = {name: body.members[name] for name in sorted(body.members, key=ordinal)}
+    return call.resource.table, Write(mode, key, members, condition), read_preference(call.request)

@@ -1,0 +1,45 @@
+"""Get Entity (the reference's Query Entities with both keys): GET /Table(PartitionKey='p',RowKey='r')."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+from rowkey.errors import ResourceNotFound
+from rowkey.model.entity import Key, etag_of
+from rowkey.odata.options import read_select
+from rowkey.operations.operation import require_table
+from rowkey.payload.json_entity import EntityView, write_entry
+from rowkey.store.interface import Store
+from rowkey.wire.call import Call
+from rowkey.wire.media import Format, body_format, json_content_type
+from rowkey.wire.request import Response
+
+
+@dataclass(slots=True)
+class GetEntity:
+    """`select` None means all properties."""
+
+    table: str
+    key: Key
+    level: Format
+    select: Sequence[str] | None
+
+    @classmethod
+    def decode(cls, call: Call) -> Self:
+        level = body_format(call.format)
+        return cls(call.resource.table, call.resource.key, level, read_select(call.options.get("$select")))
+
+    async def run(self, store: Store, account: str) -> str:
+        table = await require_table(store, account, self.table)
+        text = await store.get(table, self.key)
+        if text is None:
+            raise ResourceNotFound
+        return text
+
+    def respond(self, call: Call, result: str) -> Response:
+        address = call.address
+        view = EntityView(
+            self.level, address.base, address.account, self.table, self.select, call.options.get("$select")
+        )
+        headers = [("ETag", etag_of(result)), ("Content-Type", json_content_type(self.level))]
+        return Response(200, headers, write_entry(result, view))

@@ -1,0 +1,33 @@
+"""Get Table (the reference's Query Tables with a name): GET /Tables('name')."""
+
+from dataclasses import dataclass
+from typing import Self
+
+from rowkey.errors import ResourceNotFound
+from rowkey.payload.json_table import TableView, write_table
+from rowkey.store.interface import Store, Table
+from rowkey.wire.call import Call
+from rowkey.wire.media import Format, body_format, json_content_type
+from rowkey.wire.request import Response
+
+
+@dataclass(slots=True)
+class GetTable:
+    """Answered with one object, not with a list."""
+
+    name: str
+    level: Format
+
+    @classmethod
+    def decode(cls, call: Call) -> Self:
+        return cls(call.resource.table, body_format(call.format))
+
+    async def run(self, store: Store, account: str) -> Table:
+        table = await store.find_table(account, self.name)
+        if table is None:
+            raise ResourceNotFound
+        return table
+
+    def respond(self, call: Call, result: Table) -> Response:
+        view = TableView(self.level, call.address.base, call.address.account, call.options.get("$select"))
+        return Response(200, [("Content-Type", json_content_type(self.level))], write_table(result.name, view))

@@ -1,0 +1,46 @@
+"""Insert Entity: POST /Table."""
+
+from dataclasses import dataclass
+from typing import Self
+
+from rowkey.errors import PropertiesNeedValue
+from rowkey.model.entity import Entity, Key
+from rowkey.model.names import verify_key_value
+from rowkey.model.writes import Condition, Mode, Write
+from rowkey.operations.entity_write import EntityWrite
+from rowkey.payload.json_entity import EntityView, entity_link, read_entity, write_entry
+from rowkey.wire.call import Call
+from rowkey.wire.media import Format, body_format, json_content_type, verify_body_type
+from rowkey.wire.prefer import RETURN_NO_CONTENT, read_preference
+from rowkey.wire.request import Response
+
+
+@dataclass(slots=True)
+class InsertEntity(EntityWrite):
+    """`level` is how the entity is returned, None where the client prefers that it is not."""
+
+    preference: str | None
+    level: Format | None
+
+    @classmethod
+    def decode(cls, call: Call) -> Self:
+        preference = read_preference(call.request)
+        level = None if preference == RETURN_NO_CONTENT else body_format(call.format)
+        verify_body_type(call.request.headers.get("content-type"), call.version.date)
+        body = read_entity(call.request.body)
+        if body.partition_key is None or body.row_key is None:
+            raise PropertiesNeedValue
+        verify_key_value("PartitionKey", body.partition_key)
+        verify_key_value("RowKey", body.row_key)
+        key = Key(body.partition_key, body.row_key)
+        return cls(call.resource.table, Write(Mode.SET, key, body.members, Condition.ABSENT), preference, level)
+
+    def respond(self, call: Call, result: Entity) -> Response:
+        base = call.address.base
+        url = f"{base}/{entity_link(self.table, *self.write.key)}"
+        headers = [("Preference-Applied", self.preference)] if self.preference else []
+        headers.append(("Location", url))
+        if self.level is None:
+            return Response(204, [*headers, ("DataServiceId", url), ("ETag", result.etag)])
+        body = write_entry(result.text, EntityView(self.level, base, call.address.account, self.table))
+        return Response(201, [("Content-Type", json_content_type(self.level)), *headers, ("ETag", result.etag)], body)

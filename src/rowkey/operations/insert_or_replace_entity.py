@@ -1,0 +1,18 @@
+"""Insert Or Replace Entity: PUT /Table(PartitionKey='p',RowKey='r') without If-Match."""
+
+from dataclasses import dataclass
+from typing import Self
+
+from rowkey.model.writes import Mode
+from rowkey.operations.entity_write import EntityChange, decode_change
+from rowkey.wire.call import Call
+from rowkey.wire.preconditions import read_condition
+
+
+@dataclass(slots=True)
+class InsertOrReplaceEntity(EntityChange):
+    """Stores an entity, in place of one that may be there."""
+
+    @classmethod
+    def decode(cls, call: Call) -> Self:
+        return cls(*decode_change(call, Mode.SET, read_condition(call.request)))

@@ -1,0 +1,18 @@
+"""Merge Entity: MERGE or PATCH /Table(PartitionKey='p',RowKey='r') with If-Match."""
+
+from dataclasses import dataclass
+from typing import Self
+
+from rowkey.model.writes import Mode
+from rowkey.operations.entity_write import EntityChange, decode_change
+from rowkey.wire.call import Call
+from rowkey.wire.preconditions import require_condition
+
+
+@dataclass(slots=True)
+class MergeEntity(EntityChange):
+    """Adds to an entity that exists, and overwrites what both have."""
+
+    @classmethod
+    def decode(cls, call: Call) -> Self:
+        return cls(*decode_change(call, Mode.MERGE, require_condition(call.request)))

@@ -1,0 +1,66 @@
+"""Query Entities: GET /Table()."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+from rowkey.model.entity import Key
+from rowkey.model.limits import PAGE_BYTES_MAX, PAGE_SECONDS_MAX
+from rowkey.odata.options import read_select, read_top
+from rowkey.odata.parser import parse_filter
+from rowkey.odata.planner import QueryPlan, clip, plan_query
+from rowkey.odata.continuation import read_entity_start, write_continuation
+from rowkey.operations.operation import require_table
+from rowkey.payload.json_entity import EntityView, write_feed
+from rowkey.store.interface import Page, Store
+from rowkey.wire.call import Call
+from rowkey.wire.media import Format, body_format, json_content_type
+from rowkey.wire.request import Response
+
+
+@dataclass(slots=True)
+class QueryEntities:
+    """One page of a query; `start` is where the last page ended, `select` None means all properties."""
+
+    table: str
+    plan: QueryPlan
+    start: Key | None
+    top: int
+    level: Format
+    select: Sequence[str] | None
+
+    @classmethod
+    def decode(cls, call: Call) -> Self:
+        options = call.options
+        level = body_format(call.format)
+        text = options.get("$filter", "").strip()
+        plan = plan_query(parse_filter(text) if text else None)
+        select = read_select(options.get("$select"))
+        return cls(call.resource.table, plan, read_entity_start(options), read_top(options.get("$top")), level, select)
+
+    async def run(self, store: Store, account: str) -> Page:
+        table = await require_table(store, account, self.table)
+        ranges = self.plan.ranges if self.start is None else clip(self.plan.ranges, self.start)
+        return await store.scan(
+            table,
+            ranges,
+            limit=self.top,
+            bytes_max=PAGE_BYTES_MAX,
+            seconds_max=PAGE_SECONDS_MAX,
+            predicate=self.plan.residual,
+        )
+
+    def respond(self, call: Call, result: Page) -> Response:
+        address = call.address
+        view = EntityView(
+            self.level, address.base, address.account, self.table, self.select, call.options.get("$select")
+        )
+        headers = []
+        if result.next_key is not None:
+            partition_key, row_key = (write_continuation(part, call.version) for part in result.next_key)
+            headers = [
+                ("x-ms-continuation-NextPartitionKey", partition_key),
+                ("x-ms-continuation-NextRowKey", row_key),
+            ]
+        headers.append(("Content-Type", json_content_type(self.level)))
+        return Response(200, headers, write_feed(result.text, view))

@@ -1,0 +1,60 @@
+"""Query Tables: GET /Tables."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+from rowkey.odata.evaluator import compile_filter
+from rowkey.odata.options import read_select, read_top
+from rowkey.odata.parser import parse_filter
+from rowkey.odata.continuation import read_table_start, write_table_continuation
+from rowkey.payload.json_table import TableView, write_tables
+from rowkey.store.interface import Store, Table
+from rowkey.wire.call import Call
+from rowkey.wire.media import Format, body_format, json_content_type
+from rowkey.wire.request import Response
+
+_LISTED_AT_ONCE = 1000
+
+
+@dataclass(slots=True)
+class QueryTables:
+    """One page of an account's tables from the lower-cased name `start` on."""
+
+    matches: Callable[[Mapping[str, Any]], bool] | None
+    start: str
+    top: int
+    level: Format
+
+    @classmethod
+    def decode(cls, call: Call) -> Self:
+        options = call.options
+        level = body_format(call.format)
+        text = options.get("$filter", "").strip()
+        matches = compile_filter(parse_filter(text)) if text else None
+        read_select(options.get("$select"))
+        return cls(matches, read_table_start(options), read_top(options.get("$top")), level)
+
+    async def run(self, store: Store, account: str) -> tuple[list[Table], Table | None]:
+        """The tables of the page, and the one that the next page begins with."""
+        page: list[Table] = []
+        start = self.start
+        while True:
+            listed = await store.list_tables(account, start, _LISTED_AT_ONCE)
+            for table in listed:
+                if self.matches is None or self.matches({"TableName": table.name}):
+                    if len(page) == self.top:
+                        return page, table
+                    page.append(table)
+            if len(listed) < _LISTED_AT_ONCE:
+                return page, None
+            start = listed[-1].name.lower() + "\0"
+
+    def respond(self, call: Call, result: tuple[list[Table], Table | None]) -> Response:
+        tables, following = result
+        view = TableView(self.level, call.address.base, call.address.account, call.options.get("$select"))
+        headers = [("Content-Type", json_content_type(self.level))]
+        if following is not None:
+            token = write_table_continuation(following.name, following.created, call.version)
+            headers.insert(0, ("x-ms-continuation-NextTableName", token))
+        return Response(200, headers, write_tables([table.name for table in tables], view))

@@ -1,0 +1,351 @@
+"""Entities in JSON: request bodies to members, and wire text to the three metadata levels.
+
+Reading follows the service's leniency: annotations before or after their property, numbers and booleans as strings
+where the annotation says so, `null` as absent, `odata.*` and Timestamp ignored. Writing starts from the stored wire text
+(`model/entity.py`), which is the minimal level; the others take away from it or add to it.
+"""
+
+import base64
+import binascii
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import orjson
+
+from rowkey.errors import (
+    BodyNotReadable,
+    DuplicatePropertiesSpecified,
+    InvalidInput,
+    OutOfRangeInput,
+    PrimaryKeyPropertyIsInvalidType,
+    PropertyValueTooLarge,
+)
+from rowkey.model.datetimes import format_datetime, parse_datetime
+from rowkey.model.edm import (
+    INT32_MAX,
+    INT32_MIN,
+    INT64_MAX,
+    INT64_MIN,
+    EdmType,
+    format_double,
+    parse_double,
+    parse_guid,
+    parse_integer,
+    utf16_length,
+)
+from rowkey.model.entity import SYSTEM_NAMES, WireMember, json_string, ordinal, unescape, wire_members
+from rowkey.model.limits import BINARY_BYTES_MAX, STRING_UNITS_MAX
+from rowkey.model.names import verify_property_name
+from rowkey.wire.media import Format
+from rowkey.wire.target import quote_key
+
+_ANNOTATION = "@odata.type"
+
+
+# ---------------------------------------------------------------- reading
+
+
+@dataclass(slots=True)
+class EntityBody:
+    """A request's entity: the keys where it names them, and its custom properties in the order sent."""
+
+    partition_key: str | None
+    row_key: str | None
+    members: dict[str, str]
+
+
+def read_entity(body: bytes) -> EntityBody:
+    """The entity in a JSON request body; raises the service's errors for bodies, names and values."""
+    properties = read_object(body)
+    annotations = {}
+    for name in properties:
+        if name.endswith(_ANNOTATION):
+            annotations[name[: -len(_ANNOTATION)]] = properties[name]
+    keys: dict[str, str] = {}
+    members: dict[str, str] = {}
+    for name, value in properties.items():
+        if name in SYSTEM_NAMES:
+            if name in ("PartitionKey", "RowKey") and value is not None:
+                keys[name] = _read_key(value, annotations.get(name))
+        elif name.startswith("odata.") or name.endswith(_ANNOTATION):
+            continue
+        elif value is not None:
+            member = _write_member(name, value, annotations.get(name))
+            if member is not None:
+                members[name] = member
+    return EntityBody(keys.get("PartitionKey"), keys.get("RowKey"), members)
+
+
+def read_object(body: bytes) -> dict[str, Any]:
+    """The members of a JSON object; raises InvalidInput, or DuplicatePropertiesSpecified for a name given twice."""
+    try:
+        value = orjson.loads(body.removeprefix(b"\xef\xbb\xbf"))
+    except orjson.JSONDecodeError:
+        raise InvalidInput from None
+    if not isinstance(value, dict):
+        raise InvalidInput
+    # The parser keeps the last of two equal names. Members can be counted without parsing: `":` ends each name, and
+    # within strings the quote is escaped. Only where the count differs, or cannot be trusted, is the body parsed again.
+    counted = body.count(b'":') - body.count(b'\\":')
+    if counted != len(value) or _BLANK_BEFORE_COLON.search(body):
+        _verify_unique(body)
+    return value
+
+
+_BLANK_BEFORE_COLON = re.compile(rb'"[ \t\r\n]+:')
+
+
+def _verify_unique(body: bytes) -> None:
+    def collect(pairs: list[tuple[str, Any]]) -> None:
+        if len({name for name, _ in pairs}) != len(pairs):
+            raise DuplicatePropertiesSpecified
+
+    try:
+        json.loads(body.removeprefix(b"\xef\xbb\xbf"), object_pairs_hook=collect)
+    except (ValueError, RecursionError):
+        raise InvalidInput from None
+
+
+def _read_key(value: Any, annotation: Any) -> str:
+    if not isinstance(value, str) or annotation not in (None, EdmType.STRING):
+        raise PrimaryKeyPropertyIsInvalidType
+    return value
+
+
+@lru_cache(maxsize=4096)
+def _name_text(name: str) -> str:
+    verify_property_name(name)
+    return json_string(name)
+
+
+def _write_member(name: str, value: Any, annotation: Any) -> str | None:
+    """The member text of a property; raises the service's error for its name or value."""
+    name_text = _name_text(name)
+    if annotation is None:
+        return f"{name_text}:{_write_untyped(value)}"
+    write = _WRITERS.get(annotation) if isinstance(annotation, str) else None
+    if write is None:
+        raise InvalidInput
+    try:
+        text = write(value)
+    except (ValueError, TypeError):
+        raise BodyNotReadable from None
+    if annotation in _ANNOTATED or (annotation == EdmType.DOUBLE and text[0] == '"'):
+        return f'{name_text[:-1]}{_ANNOTATION}":"{annotation}",{name_text}:{text}'
+    return f"{name_text}:{text}"
+
+
+def _write_untyped(value: Any) -> str:
+    """A value without annotation; its JSON form decides the type."""
+    kind = type(value)
+    if kind is str:
+        return _write_string(value)
+    if kind is bool:
+        return "true" if value else "false"
+    if kind is int:
+        if INT32_MIN <= value <= INT32_MAX:
+            return str(value)
+        raise InvalidInput
+    if kind is float:
+        return _write_double(value)
+    raise InvalidInput
+
+
+def _write_string(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    if 2 * len(value) > STRING_UNITS_MAX and utf16_length(value) > STRING_UNITS_MAX:
+        raise PropertyValueTooLarge
+    return json_string(value)
+
+
+def _write_boolean(value: Any) -> str:
+    if isinstance(value, str):
+        value = {"true": True, "false": False}[value.lower()] if value.lower() in ("true", "false") else value
+    if not isinstance(value, bool):
+        raise TypeError
+    return "true" if value else "false"
+
+
+def _write_int32(value: Any) -> str:
+    return str(_integer(value, INT32_MIN, INT32_MAX))
+
+
+def _write_int64(value: Any) -> str:
+    return f'"{_integer(value, INT64_MIN, INT64_MAX)}"'
+
+
+def _integer(value: Any, lowest: int, highest: int) -> int:
+    if isinstance(value, str):
+        return parse_integer(value, lowest, highest)
+    if type(value) is not int or not lowest <= value <= highest:
+        raise ValueError
+    return value
+
+
+_SPECIAL_DOUBLES = {name: f'"{name}"' for name in ("NaN", "Infinity", "-Infinity")}
+
+
+def _write_double(value: Any) -> str:
+    if isinstance(value, str):
+        return _SPECIAL_DOUBLES.get(value) or format_double(parse_double(value))
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError
+    number = float(value)
+    if number in (float("inf"), float("-inf")):
+        raise InvalidInput
+    return format_double(number)
+
+
+def _write_datetime(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    try:
+        return f'"{format_datetime(parse_datetime(value))}"'
+    except ValueError as error:
+        if "out of range" in str(error):
+            raise OutOfRangeInput from None
+        raise
+
+
+def _write_guid(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return f'"{parse_guid(value)}"'
+
+
+def _write_binary(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    try:
+        content = base64.b64decode(value, validate=True)
+    except binascii.Error:
+        raise ValueError from None
+    if len(content) > BINARY_BYTES_MAX:
+        raise PropertyValueTooLarge
+    return f'"{base64.b64encode(content).decode("ascii")}"'
+
+
+_WRITERS: dict[str, Callable[[Any], str]] = {
+    EdmType.STRING: _write_string,
+    EdmType.BOOLEAN: _write_boolean,
+    EdmType.INT32: _write_int32,
+    EdmType.INT64: _write_int64,
+    EdmType.DOUBLE: _write_double,
+    EdmType.DATETIME: _write_datetime,
+    EdmType.GUID: _write_guid,
+    EdmType.BINARY: _write_binary,
+}
+_ANNOTATED = frozenset({EdmType.INT64, EdmType.DATETIME, EdmType.GUID, EdmType.BINARY})
+"""Types that need an annotation always; a double needs one only where it is a JSON string."""
+
+
+# ---------------------------------------------------------------- writing
+
+
+@dataclass(frozen=True, slots=True)
+class EntityView:
+    """How entities of one answer are shown: at which level, which properties, under whose address.
+
+    `base` is the account's URL, `table` the name as the client addressed it, `select` the names asked for (None: all)
+    and `select_text` the option as sent, decoded (None: not sent).
+    """
+
+    level: Format
+    base: str
+    account: str
+    table: str
+    select: Sequence[str] | None = None
+    select_text: str | None = None
+
+
+def write_entry(text: str, view: EntityView) -> bytes:
+    """One entity as the body of an answer."""
+    entry = _show(text, view)
+    if view.level is Format.NO_METADATA:
+        return entry.encode("ascii")
+    return f'{{"odata.metadata":"{_metadata_url(view)}/@Element{_suffix(view)}",{entry[1:]}'.encode("ascii")
+
+
+def write_feed(texts: str, view: EntityView) -> bytes:
+    """Entities (wire texts joined by commas) as the body of an answer."""
+    entries = texts
+    if view.level is not Format.MINIMAL_METADATA or view.select is not None:
+        entries = ",".join(_show(text, view) for text in split_entities(texts))
+    if view.level is Format.NO_METADATA:
+        return f'{{"value":[{entries}]}}'.encode("ascii")
+    return f'{{"odata.metadata":"{_metadata_url(view)}{_suffix(view)}","value":[{entries}]}}'.encode("ascii")
+
+
+def split_entities(texts: str) -> list[str]:
+    """The wire texts that `texts` joins. Raw quotes stand only around strings, so the mark is unambiguous."""
+    if not texts:
+        return []
+    first, *others = texts.split(',{"odata.etag":')
+    return [first, *('{"odata.etag":' + other for other in others)]
+
+
+def _metadata_url(view: EntityView) -> str:
+    return f"{view.base}/$metadata#{view.table}"
+
+
+def _suffix(view: EntityView) -> str:
+    """What `$select` adds to odata.metadata: its text, a blank as %20 (recorded)."""
+    if view.select_text is None:
+        return ""
+    return "&$select=" + json_string(view.select_text.replace(" ", "%20"))[1:-1]
+
+
+_CONTROL = re.compile(r'"(?:odata\.etag":"[^,]*|[^"]*@odata\.type":"Edm\.[A-Za-z0-9]+"),')
+"""Control information with the comma that always follows it. Raw quotes stand only around names and strings, so it
+cannot match within one."""
+
+
+def _show(text: str, view: EntityView) -> str:
+    """One entity's wire text as this view shows it, without odata.metadata."""
+    if view.select is None and view.level is Format.MINIMAL_METADATA:
+        return text
+    if view.select is None and view.level is Format.NO_METADATA:
+        return _CONTROL.sub("", text)
+    etag, *members = wire_members(text)
+    shown = members if view.select is None else _select(members, view.select)
+    if view.level is Format.NO_METADATA:
+        return "{" + ",".join(f'"{member.name}":{member.value}' for member in shown) + "}"
+    if view.level is Format.MINIMAL_METADATA:
+        return f"{{{','.join([etag.text, *(member.text for member in shown)])}}}"
+    link = entity_link(view.table, unescape(members[0].value[1:-1]), unescape(members[1].value[1:-1]))
+    texts = [
+        f'"odata.type":"{view.account}.{view.table}"',
+        f'"odata.id":"{view.base}/{link}"',
+        etag.text,
+        f'"odata.editLink":"{link}"',
+    ]
+    for member in shown:
+        if member.name == "Timestamp" and member.value != "null":
+            texts.append('"Timestamp@odata.type":"Edm.DateTime"')
+        texts.append(member.text)
+    return f"{{{','.join(texts)}}}"
+
+
+_SYSTEM_ORDER = ("PartitionKey", "RowKey", "Timestamp")
+
+
+def _select(members: Sequence[WireMember], names: Sequence[str]) -> list[WireMember]:
+    """The selected properties only: system ones first, the others by ordinal name, missing ones null (recorded)."""
+    present = {unescape(member.name): member for member in members}
+    ordered = [name for name in _SYSTEM_ORDER if name in names]
+    ordered += sorted((name for name in names if name not in _SYSTEM_ORDER), key=ordinal)
+    return [present.get(name) or _missing(json_string(name)) for name in ordered]
+
+
+def _missing(name_text: str) -> WireMember:
+    return WireMember(name_text[1:-1], None, "null", f"{name_text}:null")
+
+
+def entity_link(table: str, partition_key: str, row_key: str) -> str:
+    """An entity's address relative to its account's, as the service writes it."""
+    return f"{table}(PartitionKey='{quote_key(partition_key)}',RowKey='{quote_key(row_key)}')"

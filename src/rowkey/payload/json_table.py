@@ -1,0 +1,58 @@
+"""Tables in JSON."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rowkey.errors import InvalidInput, PropertiesNeedValue
+from rowkey.payload.json_entity import read_object
+from rowkey.wire.media import Format
+
+
+def read_table_name(body: bytes) -> str:
+    """The TableName of a Create Table body."""
+    name = read_object(body).get("TableName")
+    if name is None:
+        raise PropertiesNeedValue
+    if not isinstance(name, str):
+        raise InvalidInput
+    return name
+
+
+@dataclass(frozen=True, slots=True)
+class TableView:
+    """How tables of one answer are shown; `base` is the account's URL."""
+
+    level: Format
+    base: str
+    account: str
+    select_text: str | None = None
+
+
+def write_table(name: str, view: TableView) -> bytes:
+    """One table as the body of an answer."""
+    entry = _show(name, view)
+    if view.level is not Format.NO_METADATA:
+        entry = f'{{"odata.metadata":"{view.base}/$metadata#Tables/@Element{_suffix(view)}",{entry[1:]}'
+    return entry.encode("utf-8")
+
+
+def write_tables(names: Sequence[str], view: TableView) -> bytes:
+    """A list of tables as the body of an answer."""
+    value = f'"value":[{",".join(_show(name, view) for name in names)}]'
+    if view.level is Format.NO_METADATA:
+        return f"{{{value}}}".encode()
+    return f'{{"odata.metadata":"{view.base}/$metadata#Tables{_suffix(view)}",{value}}}'.encode()
+
+
+def _suffix(view: TableView) -> str:
+    return "" if view.select_text is None else "&$select=" + view.select_text.replace(" ", "%20")
+
+
+def _show(name: str, view: TableView) -> str:
+    if view.level is not Format.FULL_METADATA:
+        return f'{{"TableName":"{name}"}}'
+    link = f"Tables('{name}')"
+    return (
+        f'{{"odata.type":"{view.account}.Tables","odata.id":"{view.base}/{link}",'
+        f'"odata.editLink":"{link}","TableName":"{name}"}}'
+    )

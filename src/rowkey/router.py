@@ -1,0 +1,89 @@
+"""The table of contents: every REST operation, one line each."""
+
+from typing import NamedTuple
+
+from rowkey.errors import (
+    InvalidHttpVerb,
+    InvalidInput,
+    Layer,
+    MediaTypeNotSupported,
+    MethodNotAllowed,
+    NotImplementedOnResource,
+)
+from rowkey.operations.create_table import CreateTable
+from rowkey.operations.delete_entity import DeleteEntity
+from rowkey.operations.delete_table import DeleteTable
+from rowkey.operations.entity_group_transaction import EntityGroupTransaction
+from rowkey.operations.get_entity import GetEntity
+from rowkey.operations.get_table import GetTable
+from rowkey.operations.insert_entity import InsertEntity
+from rowkey.operations.insert_or_merge_entity import InsertOrMergeEntity
+from rowkey.operations.insert_or_replace_entity import InsertOrReplaceEntity
+from rowkey.operations.merge_entity import MergeEntity
+from rowkey.operations.operation import Operation
+from rowkey.operations.query_entities import QueryEntities
+from rowkey.operations.query_tables import QueryTables
+from rowkey.operations.update_entity import UpdateEntity
+from rowkey.wire.call import Call
+from rowkey.wire.target import ResourceKind
+
+
+class Route(NamedTuple):
+    """`has_if_match` is None where the header does not choose the operation."""
+
+    method: str
+    kind: ResourceKind
+    has_if_match: bool | None
+    operation: type[Operation]
+
+
+ROUTES = (
+    Route("GET", ResourceKind.TABLES, None, QueryTables),
+    Route("POST", ResourceKind.TABLES, None, CreateTable),
+    Route("GET", ResourceKind.TABLE, None, GetTable),
+    Route("DELETE", ResourceKind.TABLE, None, DeleteTable),
+    Route("GET", ResourceKind.ENTITIES, None, QueryEntities),
+    Route("POST", ResourceKind.ENTITIES, None, InsertEntity),
+    Route("GET", ResourceKind.ENTITY, None, GetEntity),
+    Route("PUT", ResourceKind.ENTITY, True, UpdateEntity),
+    Route("PUT", ResourceKind.ENTITY, False, InsertOrReplaceEntity),
+    Route("MERGE", ResourceKind.ENTITY, True, MergeEntity),
+    Route("MERGE", ResourceKind.ENTITY, False, InsertOrMergeEntity),
+    Route("PATCH", ResourceKind.ENTITY, True, MergeEntity),
+    Route("PATCH", ResourceKind.ENTITY, False, InsertOrMergeEntity),
+    Route("DELETE", ResourceKind.ENTITY, None, DeleteEntity),
+    Route("POST", ResourceKind.BATCH, None, EntityGroupTransaction),
+)
+
+_INDEX = {
+    (route.method, route.kind, has_if_match): route.operation
+    for route in ROUTES
+    for has_if_match in ((True, False) if route.has_if_match is None else (route.has_if_match,))
+}
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "MERGE", "DELETE", "OPTIONS"})
+READ_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+def route(call: Call) -> type[Operation]:
+    """The operation that a call asks for; HEAD is answered as GET without the body.
+
+    Raises MethodNotAllowed, InvalidHttpVerb, NotImplementedOnResource, and for addresses that look as if a table were
+    an account the errors that clients compare word by word.
+    """
+    kind = call.resource.kind
+    if "comp" in call.options:
+        raise NotImplementedOnResource(layer=Layer.FRONT_END)
+    method = "GET" if call.method == "HEAD" else call.method
+    operation = _INDEX.get((method, kind, "if-match" in call.request.headers))
+    if operation is not None:
+        return operation
+    if method not in _METHODS:
+        raise InvalidHttpVerb
+    if kind is ResourceKind.BATCH_BELOW_TABLE:
+        raise MediaTypeNotSupported
+    if kind is ResourceKind.KEYS_BELOW_TABLE:
+        raise InvalidInput(
+            "The number of keys specified in the URI does not match number of key properties "
+            f"for the resource '{call.resource.table}'."
+        )
+    raise MethodNotAllowed

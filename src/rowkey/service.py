@@ -1,0 +1,227 @@
+"""The spine: one request becomes one answer, from top to bottom.
+
+    Request -> address, version -> authentication -> Call -> route -> decode -> run -> respond -> Response
+
+The order of the checks is the service's own. What all answers of a layer share is added at the end.
+"""
+
+import base64
+import hashlib
+import itertools
+import logging
+import secrets
+import time
+from email.utils import formatdate
+
+from rowkey import __version__
+from rowkey.auth.shared_key import SigningKey, read_signer, verify_shared_key
+from rowkey.config import Settings
+from rowkey.errors import (
+    InsufficientAccountPermissions,
+    InternalError,
+    InvalidMd5,
+    Layer,
+    Md5Mismatch,
+    ServiceError,
+    XMethodIncorrectCount,
+    XMethodIncorrectValue,
+    XMethodNotUsingPost,
+)
+from rowkey.model.datetimes import now_ticks
+from rowkey.odata.options import read_timeout, verify_options
+from rowkey.operations.operation import Operation
+from rowkey.payload.error_body import write_error
+from rowkey.router import READ_METHODS, route
+from rowkey.store.interface import Store
+from rowkey.wire.call import Call
+from rowkey.wire.media import Format, read_format
+from rowkey.wire.prefer import read_preference
+from rowkey.wire.request import Request, Response
+from rowkey.wire.target import SECONDARY, Address, read_address, read_options, read_resource
+from rowkey.wire.version import (
+    CLIENT_REQUEST_ID_SINCE,
+    ERROR_CODE_HEADER_SINCE,
+    NEWEST,
+    Version,
+    read_version,
+)
+
+log = logging.getLogger(__name__)
+
+_SERVER = ("Server", f"Rowkey/{__version__}")
+_NO_SNIFF = ("X-Content-Type-Options", "nosniff")
+_NO_CACHE = ("Cache-Control", "no-cache")
+_TUNNELLED = frozenset({"MERGE", "PUT", "DELETE", "PATCH"})
+_CLIENT_REQUEST_ID_LENGTH_MAX = 1024
+
+
+class Service:
+    """Answers requests for the accounts of `settings` from `store`."""
+
+    def __init__(self, settings: Settings, store: Store) -> None:
+        self._store = store
+        self._keys = {
+            account.name: [SigningKey(key) for key in account.keys] for account in settings.accounts.values()
+        }
+        start = secrets.token_hex(10)
+        self._id_prefix = f"{start[:8]}-{start[8:12]}-{start[12:16]}-{start[16:20]}-"
+        self._ids = itertools.count(1)
+
+    async def handle(self, request: Request) -> Response:
+        """The answer to a request; never raises but for cancellation."""
+        request_id, now = self._new_id(), now_ticks()
+        headers = request.headers
+        version = Version(None, NEWEST)
+        wanted = read_format(headers.get("accept"), None, NEWEST)
+        try:
+            address = read_address(request, self._keys, signer=read_signer(request) if len(request.target) < 9 else None)
+            version = read_version(headers.get("x-ms-version"), headers.get("accept"))
+            options = read_options(address.query)
+            verify_shared_key(request, address, options.get("comp"), self._keys, time.time())
+            wanted = read_format(headers.get("accept"), options.get("$format"), version.date)
+            call = self._open(request, address, options, version, wanted, request_id, now)
+            operation = _decode(call)
+            result = await operation.run(self._store, address.account)
+            response = operation.respond(call, result)
+        except ServiceError as error:
+            return _refuse(error, request, version, wanted, request_id, now)
+        except Exception:
+            log.exception("request %s failed: %s %s", request_id, request.method, request.target)
+            return _refuse(InternalError(), request, version, wanted, request_id, now)
+        response.headers = [*_common_headers(request, version, request_id, Layer.ENGINE), *response.headers]
+        return response
+
+    def refuse(self, error: ServiceError) -> Response:
+        """The answer to bytes that never became a request."""
+        request = Request("", "", {})
+        return _refuse(error, request, Version("", NEWEST), Format.UNKNOWN, self._new_id(), now_ticks())
+
+    def _new_id(self) -> str:
+        return f"{self._id_prefix}{next(self._ids):012x}"
+
+    def _open(
+        self,
+        request: Request,
+        address: Address,
+        options: dict[str, str],
+        version: Version,
+        wanted: Format,
+        request_id: str,
+        now: int,
+    ) -> Call:
+        """A request as a call: its resource, its method after X-HTTP-Method, its options."""
+        method = _read_method(request)
+        if address.is_secondary and method not in READ_METHODS:
+            raise InsufficientAccountPermissions
+        if "content-md5" in request.headers:
+            _verify_md5(request)
+        if options:
+            read_timeout(options.get("timeout"))
+            verify_options(options)
+        resource = read_resource(address.path)
+        return Call(
+            request, method, address, resource, options, version, wanted, request_id, now, self._open_part, _decode
+        )
+
+    def _open_part(self, outer: Call, request: Request) -> Call:
+        """The call that a part of a batch makes: only the path and query of its URL count, whatever its host."""
+        target = request.target
+        if not target.startswith("/"):
+            target = "/" + target.partition("://")[2].partition("/")[2]
+        path, _, query = target.partition("?")
+        account = outer.address.account
+        if outer.address.is_path_style:
+            for segment in (f"/{account}", f"/{account}{SECONDARY}"):
+                if path == segment or path.startswith(segment + "/"):
+                    path = path[len(segment) :] or "/"
+                    break
+        address = outer.address._replace(path=path, query=query)
+        options = read_options(query)
+        wanted = read_format(request.headers.get("accept"), options.get("$format"), outer.version.date)
+        if not wanted.is_json and wanted is not Format.ATOM:
+            wanted = Format.MINIMAL_METADATA
+        return self._open(request, address, options, outer.version, wanted, outer.request_id, outer.now)
+
+
+def _decode(call: Call) -> Operation:
+    return route(call).decode(call)
+
+
+def _read_method(request: Request) -> str:
+    """What is asked for: the method, or what X-HTTP-Method names in a POST."""
+    tunnelled = request.headers.get("x-http-method")
+    if tunnelled is None:
+        return request.method
+    if "," in tunnelled:
+        raise XMethodIncorrectCount
+    if request.method != "POST":
+        raise XMethodNotUsingPost
+    if tunnelled.strip().upper() not in _TUNNELLED:
+        raise XMethodIncorrectValue
+    return tunnelled.strip().upper()
+
+
+def _verify_md5(request: Request) -> None:
+    try:
+        stated = base64.b64decode(request.headers["content-md5"], validate=True)
+    except ValueError:
+        raise InvalidMd5 from None
+    if len(stated) != 16:
+        raise InvalidMd5
+    if stated != hashlib.md5(request.body, usedforsecurity=False).digest():
+        raise Md5Mismatch
+
+
+# ---------------------------------------------------------------- what all answers share
+
+
+def _common_headers(request: Request, version: Version, request_id: str, layer: Layer) -> list[tuple[str, str]]:
+    """The headers of every answer of a layer, in the recorded order."""
+    headers = [("x-ms-request-id", request_id)]
+    client_request_id = request.headers.get("x-ms-client-request-id")
+    if client_request_id is not None and version.date >= CLIENT_REQUEST_ID_SINCE and _may_echo(client_request_id):
+        headers.append(("x-ms-client-request-id", client_request_id))
+    headers.append(_SERVER)
+    if version.text and layer not in (Layer.BARE_FRONT_END, Layer.HEADER):
+        headers.append(("x-ms-version", version.text))
+    if layer is Layer.ENGINE or layer is Layer.LIBRARY:
+        if version.text:
+            headers.append(_NO_SNIFF)
+        if layer is Layer.ENGINE:
+            headers.append(_NO_CACHE)
+    headers.append(("Date", _http_date(int(time.time()))))
+    return headers
+
+
+def _may_echo(client_request_id: str) -> bool:
+    return (
+        len(client_request_id) <= _CLIENT_REQUEST_ID_LENGTH_MAX
+        and client_request_id.isascii()
+        and client_request_id.isprintable()
+    )
+
+
+_date: tuple[int, str] = (0, "")
+
+
+def _http_date(second: int) -> str:
+    global _date  # noqa: PLW0603 - one text a second, for all requests
+    if _date[0] != second:
+        _date = (second, formatdate(second, usegmt=True))
+    return _date[1]
+
+
+def _refuse(
+    error: ServiceError, request: Request, version: Version, wanted: Format, request_id: str, now: int
+) -> Response:
+    """The answer for an error."""
+    content_type, body = write_error(error, wanted=wanted, version=version, request_id=request_id, now=now)
+    headers = _common_headers(request, version, request_id, error.layer)
+    is_front_end = error.layer in (Layer.FRONT_END, Layer.BARE_FRONT_END)
+    if is_front_end and version.date >= ERROR_CODE_HEADER_SINCE:
+        headers.append(("x-ms-error-code", error.code))
+    if not is_front_end and request.method == "POST" and (preference := read_preference(request)):
+        headers.append(("Preference-Applied", preference))
+    headers.append(("Content-Type", content_type))
+    phrase = error.text if is_front_end or version.text is None else None
+    return Response(error.status, headers, body, phrase)

@@ -1,0 +1,51 @@
+"""The tables of all accounts, held in memory as they are committed."""
+
+from bisect import bisect_left, insort
+from collections import defaultdict
+from collections.abc import Iterable
+
+from rowkey.store.interface import Table
+
+
+class Catalogue:
+    """Tables by account, in the order of their lower-cased names."""
+
+    def __init__(self, tables: Iterable[Table]) -> None:
+        self._names: defaultdict[str, list[str]] = defaultdict(list)
+        self._tables: dict[tuple[str, str], Table] = {}
+        self._by_identity: dict[int, Table] = {}
+        for table in tables:
+            self.add(table)
+
+    def add(self, table: Table) -> None:
+        """Show a table."""
+        lower_name = table.name.lower()
+        insort(self._names[table.account], lower_name)
+        self._tables[table.account, lower_name] = table
+        self._by_identity[table.identity] = table
+
+    def remove(self, identity: int) -> None:
+        """Show a table no longer."""
+        table = self._by_identity.pop(identity)
+        lower_name = table.name.lower()
+        names = self._names[table.account]
+        del names[bisect_left(names, lower_name)]
+        del self._tables[table.account, lower_name]
+
+    def find(self, account: str, name: str) -> Table | None:
+        """The table of that name in any letter case."""
+        return self._tables.get((account, name)) or self._tables.get((account, name.lower()))
+
+    def list(self, account: str, start: str, limit: int) -> "list[Table]":
+        """Up to `limit` tables from the lower-cased name `start` on."""
+        names = self._names[account]
+        first = bisect_left(names, start)
+        return [self._tables[account, name] for name in names[first : first + limit]]
+
+    def has(self, identity: int) -> bool:
+        """Whether the table with this identity is there."""
+        return identity in self._by_identity
+
+    def identities(self) -> set[int]:
+        """The identities of all tables."""
+        return set(self._by_identity)

@@ -1,0 +1,86 @@
+"""All SQL of the embedded store. The format that it makes is described in `docs/storage-format.md`."""
+
+APPLICATION_ID = 0x524B4559
+"""`RKEY`, so that `file` and SQLite's own tools can name the file."""
+FORMAT = 1
+
+SCHEMA = f"""
+PRAGMA application_id = {APPLICATION_ID};
+PRAGMA user_version = {FORMAT};
+
+CREATE TABLE table_of_account (
+    identity   INTEGER PRIMARY KEY AUTOINCREMENT,   -- never used twice: keys of deleted tables may linger
+    account    TEXT    NOT NULL,
+    name       TEXT    NOT NULL,
+    lower_name TEXT    NOT NULL,
+    created    INTEGER NOT NULL,                    -- ticks
+    is_deleted INTEGER NOT NULL DEFAULT 0           -- its entities are still to be removed
+);
+CREATE UNIQUE INDEX table_by_name ON table_of_account (account, lower_name) WHERE NOT is_deleted;
+
+CREATE TABLE entity (
+    id        INTEGER PRIMARY KEY,
+    key       BLOB    NOT NULL UNIQUE,              -- key_code.py
+    timestamp INTEGER NOT NULL,                     -- ticks; the ETag
+    body      BLOB    NOT NULL                      -- JSONB of the entity's wire text
+);
+"""
+
+# Durable: FULL syncs the write-ahead log at every commit; NORMAL was measured to lose acknowledged writes.
+WRITER_PRAGMAS = """
+PRAGMA journal_mode = WAL;
+PRAGMA synchronous = FULL;
+PRAGMA wal_autocheckpoint = 1000;
+PRAGMA cache_size = -16384;
+PRAGMA temp_store = MEMORY;
+"""
+READER_PRAGMAS = """
+PRAGMA query_only = ON;
+PRAGMA cache_size = -8192;
+PRAGMA temp_store = MEMORY;
+"""
+
+LIST_TABLES = "SELECT account, name, identity, created FROM table_of_account WHERE NOT is_deleted"
+LIST_DELETED_TABLES = "SELECT identity FROM table_of_account WHERE is_deleted"
+FIND_TABLE = "SELECT identity FROM table_of_account WHERE account = ? AND lower_name = ? AND NOT is_deleted"
+ADD_TABLE = (
+    "INSERT INTO table_of_account (account, name, lower_name, created) VALUES (?, ?, ?, ?) RETURNING identity"
+)
+MARK_TABLE_DELETED = "UPDATE table_of_account SET is_deleted = 1 WHERE identity = ?"
+FORGET_TABLE = "DELETE FROM table_of_account WHERE identity = ?"
+REMOVE_ENTITIES = """
+DELETE FROM entity WHERE id IN (SELECT id FROM entity WHERE key >= ? AND key < ? ORDER BY key LIMIT ?)
+"""
+
+GET_TEXT = "SELECT json(body) FROM entity WHERE key = ?"
+GET_TIMESTAMP = "SELECT timestamp FROM entity WHERE key = ?"
+GET_ENTITY = "SELECT timestamp, json(body) FROM entity WHERE key = ?"
+PUT_ENTITY = """
+INSERT INTO entity (key, timestamp, body) VALUES (?, ?, jsonb(?))
+ON CONFLICT (key) DO UPDATE SET timestamp = excluded.timestamp, body = excluded.body
+"""
+REMOVE_ENTITY = "DELETE FROM entity WHERE key = ?"
+
+# A page is gathered inside SQLite: one row comes back, so the lock of the interpreter changes hands once, not once an
+# entity (beside a busy event loop: 6 ms against 830 ms for a page of 1000).
+MEASURE = """
+SELECT count(*), sum(length(body)), max(key)
+FROM (SELECT key, body FROM entity WHERE key >= ? AND key < ? ORDER BY key LIMIT ?)
+"""
+GATHER = "SELECT json_group_array(json(body)) FROM entity WHERE key >= ? AND key <= ?"
+FIRST_KEY = "SELECT key FROM entity WHERE key >= ? AND key < ? ORDER BY key LIMIT 1"
+KEY_AT = "SELECT key FROM entity WHERE key >= ? AND key < ? ORDER BY key LIMIT 1 OFFSET ?"
+
+
+def measure_candidates(condition: str) -> str:
+    """Ids and total size of the entities of a key range that a residual filter may accept."""
+    return f"""
+SELECT json_group_array(id), sum(length(body))
+FROM (SELECT id, body FROM entity WHERE key >= ? AND key < ? AND ({condition}) ORDER BY key LIMIT ?)
+"""  # noqa: S608 - the condition is text of ours, its constants are bound
+
+
+GATHER_CANDIDATES = """
+SELECT json_group_array(json(body))
+FROM (SELECT body FROM entity WHERE id IN (SELECT value FROM json_each(?)) ORDER BY key)
+"""

@@ -1,0 +1,233 @@
+"""The embedded store: SQLite in a data folder, durable when a verb returns.
+
+    store.py        the verbs                      folder.py      the data folder and its owner
+    catalogue.py    the tables, held in memory     key_code.py    keys as bytes in the order of results
+    writer.py       group commit                   narrow.py      filters as SQL that is never too strict
+    reader.py       pages                          statements.py  all SQL, and the schema
+
+Point reads run on the event loop's thread (6 us; a hop to a thread and back is 86), pages in a few threads, commits in
+one. Format on disk: `docs/storage-format.md`.
+"""
+
+import asyncio
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Self
+
+import apsw
+
+from rowkey.errors import ResourceNotFound, ServiceError, TableAlreadyExists, TableNotFound
+from rowkey.model.datetimes import now_ticks
+from rowkey.model.entity import Entity, Key
+from rowkey.model.key_range import KeyRange
+from rowkey.model.writes import Mode, Write, apply_write
+from rowkey.odata.ast import Filter
+from rowkey.store.embedded import statements
+from rowkey.store.embedded.catalogue import Catalogue
+from rowkey.store.embedded.folder import DataFolder, FolderError
+from rowkey.store.embedded.key_code import after_table, table_prefix, write_key
+from rowkey.store.embedded.reader import PageScan, open_reader
+from rowkey.store.embedded.writer import Writer
+from rowkey.store.interface import Page, Table
+
+_SCAN_THREADS = 2
+_REMOVED_AT_ONCE = 500
+"""Entities of a deleted table that are removed in one step; writes wait for a step at most."""
+
+
+class EmbeddedStore:
+    """A `Store` in a data folder; see the module."""
+
+    def __init__(self, folder: DataFolder, connection: apsw.Connection, now: Callable[[], int]) -> None:
+        self._folder = folder
+        self._now = now
+        self._last_now = 0
+        self._connection = connection
+        self._catalogue = Catalogue(Table(a, n, i, c) for a, n, i, c in connection.execute(statements.LIST_TABLES))
+        # Tables as the open transaction has them; the catalogue shows what is committed.
+        self._writable = self._catalogue.identities()
+        self._reader = open_reader(folder.database)
+        self._writer = Writer(connection, on_rollback=self._forget_uncommitted)
+        self._scanners = ThreadPoolExecutor(_SCAN_THREADS, thread_name_prefix="rowkey-scan")
+        self._scanner = threading.local()
+        for (identity,) in connection.execute(statements.LIST_DELETED_TABLES):
+            self._writer.submit_background(self._removal(identity))
+
+    @classmethod
+    def open(cls, path: Path, *, now: Callable[[], int] = now_ticks) -> Self:
+        """Open a data folder, made if need be, inside the running event loop; raises FolderError."""
+        folder = DataFolder(path)
+        try:
+            return cls(folder, _open_database(folder), now)
+        except (apsw.Error, FolderError) as error:
+            folder.release()
+            if isinstance(error, FolderError):
+                raise
+            raise FolderError(f"{folder.database} cannot be opened: {type(error).__name__}: {error}") from error
+
+    async def close(self) -> None:
+        """Finish what was accepted, fold the log into the database and let the folder go."""
+        await self._writer.close()
+        self._scanners.shutdown(wait=True)
+        self._reader.close()
+        self._connection.close()
+        self._folder.release()
+
+    # ------------------------------------------------------------ tables
+
+    async def create_table(self, account: str, name: str) -> Table:
+        created = self._tick()
+
+        def add() -> Table:
+            if self._connection.execute(statements.FIND_TABLE, (account, name.lower())).get is not None:
+                raise TableAlreadyExists
+            row = (account, name, name.lower(), created)
+            table = Table(account, name, self._connection.execute(statements.ADD_TABLE, row).get, created)
+            self._writable.add(table.identity)
+            return table
+
+        table: Table = await self._writer.submit(add, on_commit=self._catalogue.add)
+        return table
+
+    async def delete_table(self, account: str, name: str) -> None:
+        def mark() -> int:
+            identity: int | None = self._connection.execute(statements.FIND_TABLE, (account, name.lower())).get
+            if identity is None:
+                raise ResourceNotFound
+            self._connection.execute(statements.MARK_TABLE_DELETED, (identity,))
+            self._writable.discard(identity)
+            return identity
+
+        await self._writer.submit(mark, on_commit=self._bury)
+
+    async def find_table(self, account: str, name: str) -> Table | None:
+        return self._catalogue.find(account, name)
+
+    async def list_tables(self, account: str, start: str, limit: int) -> Sequence[Table]:
+        return self._catalogue.list(account, start, limit)
+
+    # ------------------------------------------------------------ entities
+
+    async def get(self, table: Table, key: Key) -> str | None:
+        self._verify_live(table)
+        code = write_key(table_prefix(table.identity), key)
+        text: str | None = self._reader.execute(statements.GET_TEXT, (code,)).get
+        return text
+
+    async def write(self, table: Table, writes: Sequence[Write]) -> Sequence[Entity | None]:
+        self._verify_live(table)
+        results: Sequence[Entity | None] = await self._writer.submit(lambda: self._apply(table, writes))
+        return results
+
+    async def scan(
+        self,
+        table: Table,
+        ranges: Sequence[KeyRange],
+        *,
+        limit: int,
+        bytes_max: int,
+        seconds_max: float,
+        predicate: Filter | None,
+    ) -> Page:
+        self._verify_live(table)
+
+        def run() -> Page:
+            connection = getattr(self._scanner, "connection", None)
+            if connection is None:
+                connection = self._scanner.connection = open_reader(self._folder.database)
+            prefix = table_prefix(table.identity)
+            scan = PageScan(connection, prefix, limit=limit, bytes_max=bytes_max, seconds_max=seconds_max)
+            return scan.run(ranges, predicate)
+
+        page = await asyncio.get_running_loop().run_in_executor(self._scanners, run)
+        self._verify_live(table)  # deleted meanwhile: its entities may have been going while they were read
+        return page
+
+    def _apply(self, table: Table, writes: Sequence[Write]) -> list[Entity | None]:
+        """Check all, then write all; runs inside the writer's transaction."""
+        if table.identity not in self._writable:
+            raise TableNotFound
+        now = self._tick()
+        prefix = table_prefix(table.identity)
+        codes: list[bytes] = []
+        entities: list[Entity | None] = []
+        for index, write in enumerate(writes):
+            code = write_key(prefix, write.key)
+            try:
+                entities.append(apply_write(self._current(code, write), write, now))
+            except ServiceError as error:
+                error.index = index
+                raise
+            codes.append(code)
+        execute = self._connection.execute
+        for code, entity in zip(codes, entities, strict=True):
+            if entity is None:
+                execute(statements.REMOVE_ENTITY, (code,))
+            else:
+                execute(statements.PUT_ENTITY, (code, *entity))
+        return entities
+
+    def _current(self, code: bytes, write: Write) -> Entity | None:
+        """The stored entity; its text only where the write needs it."""
+        if write.mode is Mode.MERGE:
+            row = self._connection.execute(statements.GET_ENTITY, (code,)).get
+            return None if row is None else Entity(*row)
+        timestamp = self._connection.execute(statements.GET_TIMESTAMP, (code,)).get
+        return None if timestamp is None else Entity(timestamp, "")
+
+    def _tick(self) -> int:
+        """A time after every one handed out before, so that no ETag is used twice."""
+        self._last_now = max(self._now(), self._last_now + 1)
+        return self._last_now
+
+    def _verify_live(self, table: Table) -> None:
+        if not self._catalogue.has(table.identity):
+            raise TableNotFound
+
+    def _forget_uncommitted(self) -> None:
+        self._writable = self._catalogue.identities()
+
+    def _bury(self, identity: int) -> None:
+        """A table's deletion is on disk: nobody sees it any more, and its entities may go."""
+        self._catalogue.remove(identity)
+        self._writer.submit_background(self._removal(identity))
+
+    def _removal(self, identity: int) -> Callable[[], bool]:
+        """Background work: remove the entities of a deleted table, step by step."""
+        prefix = table_prefix(identity)
+
+        def step() -> bool:
+            bounds = (prefix, after_table(prefix), _REMOVED_AT_ONCE)
+            before = self._connection.total_changes()
+            self._connection.execute(statements.REMOVE_ENTITIES, bounds)
+            if self._connection.total_changes() > before:
+                return True
+            self._connection.execute(statements.FORGET_TABLE, (identity,))
+            return False
+
+        return step
+
+
+def _open_database(folder: DataFolder) -> apsw.Connection:
+    """The writing connection of a folder's database, which is made or checked; raises FolderError."""
+    is_new = not folder.database.exists()
+    connection = apsw.Connection(str(folder.database), statementcachesize=64)
+    try:
+        connection.execute(statements.WRITER_PRAGMAS)
+        if is_new or connection.execute("SELECT count(*) FROM sqlite_schema").get == 0:
+            connection.execute(f"BEGIN IMMEDIATE; {statements.SCHEMA}; COMMIT")
+            folder.sync()
+        application, form = (connection.pragma(name) for name in ("application_id", "user_version"))
+        if application != statements.APPLICATION_ID:
+            raise FolderError(f"{folder.database} is not a Rowkey database. Name another folder with --data.")
+        if form != statements.FORMAT:
+            raise FolderError(
+                f"{folder.database} has format {form}, and this version of Rowkey reads format {statements.FORMAT}. "
+                "Serve it with the version that wrote it, or name another folder with --data."
+            )
+    except BaseException:
+        connection.close()
+        raise
+    return connection

@@ -1,0 +1,103 @@
+"""What a store promises.
+
+A store keeps tables by account and entities by table and key. All verbs are coroutines; one that can answer at once
+does so without suspending. Arguments are never modified. The errors named below are all that a verb may raise,
+besides `StoreUnavailable` (nothing happened, or it is a read) and `OutcomeUnknown` (a write that may have happened).
+
+* **Atomicity.** `write` is all or nothing. Readers see none or all of it.
+* **Isolation.** A verb sees every write whose answer was returned before the verb was called. One `get` or one page of
+  a `scan` sees one moment.
+* **Durability.** When a verb that changes something returns, the change is on disk as far as the store has one.
+* **Order.** Entities come by PartitionKey, then RowKey, by UTF-16 code units (`model/key_range.py`); tables by
+  lower-cased name.
+* **Time.** Timestamps of an entity grow strictly; `model.writes.apply_write` says what a write does.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+from rowkey.errors import ServiceError
+from rowkey.model.entity import Entity, Key
+from rowkey.model.key_range import KeyRange
+from rowkey.model.writes import Write
+from rowkey.odata.ast import Filter
+
+
+class Table(NamedTuple):
+    """A table as the store knows it; `identity` is the store's own and never reused, `created` in ticks."""
+
+    account: str
+    name: str
+    identity: int
+    created: int
+
+
+class Page(NamedTuple):
+    """Part of a scan's result: the wire texts of `count` entities joined by commas.
+
+    `next_key` is where the scan goes on, None when it is complete. It is the key of an entity that was there, or at
+    least a position between two entities, and need not match the predicate.
+    """
+
+    text: str
+    count: int
+    next_key: Key | None
+
+
+class StoreUnavailable(ServiceError):
+    """The store cannot answer now, and nothing was changed."""
+
+    status, code = 503, "ServerBusy"
+    message = "The server is currently unable to receive requests. Please retry your request."
+
+
+class OutcomeUnknown(ServiceError):
+    """A write that may or may not have happened."""
+
+    status, code = 500, "OperationTimedOut"
+    message = "The operation could not be completed within the permitted time."
+
+
+class Store(Protocol):
+    """The verbs of a store."""
+
+    async def create_table(self, account: str, name: str) -> Table:
+        """Add a table; raises TableAlreadyExists where the account has one of that name in any letter case."""
+
+    async def delete_table(self, account: str, name: str) -> None:
+        """Remove a table and its entities, in the same time however many there are; raises ResourceNotFound."""
+
+    async def find_table(self, account: str, name: str) -> Table | None:
+        """The account's table of that name, in any letter case."""
+
+    async def list_tables(self, account: str, start: str, limit: int) -> Sequence[Table]:
+        """Up to `limit` tables whose lower-cased name is `start` or after it, in order."""
+
+    async def get(self, table: Table, key: Key) -> str | None:
+        """The wire text of one entity, None where there is none; raises TableNotFound where the table is gone."""
+
+    async def write(self, table: Table, writes: Sequence[Write]) -> Sequence[Entity | None]:
+        """Apply writes to different entities of one partition, all or nothing, in order.
+
+        Returns the entity after each write, None after a deletion. Raises TableNotFound where the table is gone, or
+        what `apply_write` raises, with `index` set to the position of the first write that failed.
+        """
+
+    async def scan(
+        self,
+        table: Table,
+        ranges: Sequence[KeyRange],
+        *,
+        limit: int,
+        bytes_max: int,
+        seconds_max: float,
+        predicate: Filter | None,
+    ) -> Page:
+        """One page of the entities within `ranges` (ascending, disjoint) that satisfy `predicate`.
+
+        The page ends with `limit` entities, or at about `bytes_max` of text, or after `seconds_max` seconds, whichever
+        comes first; the limits may leave it empty. Raises TableNotFound where the table is gone.
+        """
+
+    async def close(self) -> None:
+        """Finish what was accepted and let go of everything; no verb may be called afterwards."""

@@ -1,0 +1,138 @@
+"""The store in memory: the model that every other store is compared with, and a store for tests that need no disk.
+
+Simple before fast: for each table a dict of entities and the sorted list of their keys. No verb suspends, so each of
+them sees and leaves one moment.
+"""
+
+from bisect import bisect_left, insort
+from collections.abc import Callable, Iterator, Sequence
+from time import monotonic
+
+import orjson
+
+from rowkey.errors import ResourceNotFound, ServiceError, TableAlreadyExists, TableNotFound
+from rowkey.model.datetimes import now_ticks
+from rowkey.model.entity import Entity, Key
+from rowkey.model.key_range import KeyRange, key_order
+from rowkey.model.writes import Write, apply_write
+from rowkey.odata.ast import Filter
+from rowkey.odata.evaluator import compile_filter
+from rowkey.store.interface import Page, Table
+
+
+class MemoryStore:
+    """A `Store` that forgets everything with the process; `now` is its clock, in ticks."""
+
+    def __init__(self, now: Callable[[], int] = now_ticks) -> None:
+        self._now = now
+        self._latest = 0
+        self._identities = 0
+        self._tables: dict[tuple[str, str], Table] = {}
+        self._contents: dict[int, _Contents] = {}
+
+    async def create_table(self, account: str, name: str) -> Table:
+        if (account, name.lower()) in self._tables:
+            raise TableAlreadyExists
+        self._identities += 1
+        table = Table(account, name, self._identities, self._next_moment())
+        self._tables[account, name.lower()] = table
+        self._contents[table.identity] = _Contents()
+        return table
+
+    async def delete_table(self, account: str, name: str) -> None:
+        table = self._tables.pop((account, name.lower()), None)
+        if table is None:
+            raise ResourceNotFound
+        del self._contents[table.identity]
+
+    async def find_table(self, account: str, name: str) -> Table | None:
+        return self._tables.get((account, name.lower()))
+
+    async def list_tables(self, account: str, start: str, limit: int) -> Sequence[Table]:
+        names = sorted(name for owner, name in self._tables if owner == account and name >= start)
+        return [self._tables[account, name] for name in names[:limit]]
+
+    async def get(self, table: Table, key: Key) -> str | None:
+        entity = self._contents_of(table).entities.get(key)
+        return None if entity is None else entity.text
+
+    async def write(self, table: Table, writes: Sequence[Write]) -> Sequence[Entity | None]:
+        contents = self._contents_of(table)
+        now = self._next_moment()
+        results: list[Entity | None] = []
+        for index, write in enumerate(writes):
+            try:
+                results.append(apply_write(contents.entities.get(write.key), write, now))
+            except ServiceError as error:
+                error.index = index
+                raise
+        for write, entity in zip(writes, results, strict=True):
+            contents.put(write.key, entity)
+        return results
+
+    async def scan(
+        self,
+        table: Table,
+        ranges: Sequence[KeyRange],
+        *,
+        limit: int,
+        bytes_max: int,
+        seconds_max: float,
+        predicate: Filter | None,
+    ) -> Page:
+        contents = self._contents_of(table)
+        matches = None if predicate is None else compile_filter(predicate)
+        deadline = monotonic() + seconds_max
+        texts: list[str] = []
+        size = 0
+        for position, key in enumerate(contents.keys_within(ranges)):
+            # The first entity is always looked at, so that a scan comes to its end with any limits.
+            if position > 0 and (len(texts) >= limit or size >= bytes_max or monotonic() >= deadline):
+                return Page(",".join(texts), len(texts), key)
+            text = contents.entities[key].text
+            if matches is None or matches(orjson.loads(text)):
+                texts.append(text)
+                size += len(text)
+        return Page(",".join(texts), len(texts), None)
+
+    async def close(self) -> None:
+        self._tables.clear()
+        self._contents.clear()
+
+    def _contents_of(self, table: Table) -> "_Contents":
+        contents = self._contents.get(table.identity)
+        if contents is None:
+            raise TableNotFound
+        return contents
+
+    def _next_moment(self) -> int:
+        """Ticks that only grow, also while the clock stands or goes back: no ETag returns after a deletion."""
+        self._latest = max(self._now(), self._latest + 1)
+        return self._latest
+
+
+class _Contents:
+    """The entities of one table, and their keys in the order of results."""
+
+    def __init__(self) -> None:
+        self.entities: dict[Key, Entity] = {}
+        self._keys: list[Key] = []
+
+    def put(self, key: Key, entity: Entity | None) -> None:
+        """Let `entity` be what is stored under `key`, nothing where it is None."""
+        if entity is None:
+            del self.entities[key]
+            del self._keys[self._position(key)]
+            return
+        if key not in self.entities:
+            insort(self._keys, key, key=key_order)
+        self.entities[key] = entity
+
+    def keys_within(self, ranges: Sequence[KeyRange]) -> Iterator[Key]:
+        for start, end in ranges:
+            stop = len(self._keys) if end is None else self._position(end)
+            for position in range(self._position(start), stop):
+                yield self._keys[position]
+
+    def _position(self, key: Key) -> int:
+        return bisect_left(self._keys, key_order(key), key=key_order)

@@ -1,0 +1,49 @@
+"""The protocol version that a request names in x-ms-version."""
+
+import re
+from datetime import date
+from functools import lru_cache
+from typing import NamedTuple
+
+from rowkey.errors import InvalidHeaderValue
+
+NEWEST = "9999-12-31"
+"""Above every version: any well-formed date is accepted, newer ones behave as the newest known."""
+OLDEST = "2008-10-27"
+"""The protocol before versions had names: what a request without x-ms-version speaks."""
+
+# What changed when, as far as this server behaves by it. Dates compare as text.
+TRANSACTIONS_SINCE = "2009-04-14"
+UPSERT_SINCE = "2011-08-18"
+SELECT_SINCE = "2011-08-18"
+JSON_SINCE = "2013-08-15"
+JSON_ONLY_SINCE = "2015-12-11"
+ERROR_CODE_HEADER_SINCE = "2017-07-29"
+CLIENT_REQUEST_ID_SINCE = "2019-02-02"
+
+_DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+
+
+class Version(NamedTuple):
+    """`text` is what the client sent, to be echoed (None: nothing); `date` is what the server goes by."""
+
+    text: str | None
+    date: str
+
+
+@lru_cache(maxsize=256)
+def read_version(text: str | None, accept: str | None) -> Version:
+    """The version of a request with these x-ms-version and Accept headers.
+
+    A request without a version that asks for JSON cannot mean the protocol of 2008: it gets the newest.
+    Raises InvalidHeaderValue for text that is not a date (recorded: "12.0.0b1").
+    """
+    if text is None:
+        return Version(None, NEWEST if accept and "application/json" in accept.lower() else OLDEST)
+    try:
+        if _DATE.fullmatch(text):
+            date.fromisoformat(text)
+            return Version(text, text)
+    except ValueError:
+        pass
+    raise InvalidHeaderValue
