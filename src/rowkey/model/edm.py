@@ -60,17 +60,19 @@ def format_double(value: float) -> str:
     """A finite double as .NET's round-trip format spells it, always with a point or an exponent.
 
     15 significant digits if they read back to the same value, else 17; an exponent from 1E+15 (1E+17) up and
-    from 1E-05 down. The service was recorded to spell all of 1,300 doubles so. Not always Python's `repr`.
+    from 1E-05 down. The service was recorded to spell all of 1,300 doubles so. Python's `repr` is the shortest text
+    that reads back: where that has at most 15 digits the two agree on the digits, though not on the notation.
     """
+    shortest = repr(value)
+    length = len(shortest)
+    if "e" not in shortest and (length <= 16 or (length == 18 and shortest[0] not in "-0" and shortest[-1] != "0")):
+        return shortest  # at most 15 digits, or all of 17
     digits = 15
-    text = f"{value:.14e}"
-    if float(text) != value:
+    figures, exponent = _split_figures(shortest)
+    if len(figures) > 15:
         digits = 17
-        text = f"{value:.16e}"
-    mantissa, _, exponent_text = text.partition("e")
-    exponent = int(exponent_text)
-    sign = "-" if mantissa[0] == "-" else ""
-    figures = mantissa.lstrip("-").replace(".", "").rstrip("0") or "0"
+        figures, exponent = _split_figures(f"{value:.16e}")
+    sign = "-" if shortest[0] == "-" else ""
     point = exponent + 1  # the decimal point stands after this many figures
     if point > digits or point < -3:
         tail = f".{figures[1:]}" if len(figures) > 1 else ""
@@ -80,6 +82,16 @@ def format_double(value: float) -> str:
     if len(figures) <= point:
         return f"{sign}{figures}{'0' * (point - len(figures))}.0"
     return f"{sign}{figures[:point]}.{figures[point:]}"
+
+
+def _split_figures(text: str) -> tuple[str, int]:
+    """The significant digits of a number's text, and the power of ten of the first."""
+    mantissa, _, exponent = text.lstrip("-").partition("e")
+    whole, _, fraction = mantissa.partition(".")
+    digits = whole + fraction
+    figures = digits.lstrip("0")
+    power = len(whole) - 1 - (len(digits) - len(figures)) + int(exponent or 0)
+    return figures.rstrip("0") or "0", power
 
 
 def utf16_length(text: str) -> int:

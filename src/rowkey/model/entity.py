@@ -15,6 +15,8 @@ from collections.abc import Mapping
 from json.encoder import encode_basestring_ascii
 from typing import NamedTuple
 
+import orjson
+
 from rowkey.model.datetimes import format_datetime
 from rowkey.model.edm import EdmType, utf16_length
 
@@ -133,8 +135,10 @@ def _value_bytes(member: WireMember) -> int:
 def json_string(text: str) -> str:
     """`text` as the service writes a JSON string: pure ASCII, lower-case `\\uXXXX` (recorded, 18 of 18).
 
-    U+007F is ASCII and stands as it is, which Python's encoder would escape.
+    U+007F is ASCII and stands as it is, which the standard library's encoder would escape.
     """
+    if text.isascii():
+        return orjson.dumps(text).decode("ascii")
     if "\x7f" in text:
         return '"' + "\x7f".join(encode_basestring_ascii(part)[1:-1] for part in text.split("\x7f")) + '"'
     return encode_basestring_ascii(text)

@@ -2,7 +2,6 @@
 
 import re
 import unicodedata
-from functools import lru_cache
 
 from rowkey.errors import (
     InvalidInput,
@@ -39,7 +38,6 @@ def verify_table_name(name: str) -> None:
         raise ResourceNameOutOfRange
 
 
-@lru_cache(maxsize=4096)
 def verify_property_name(name: str) -> None:
     """Raise PropertyNameTooLong or PropertyNameInvalid unless a property may have this name: a C# identifier."""
     if len(name) > PROPERTY_NAME_UNITS_MAX or utf16_length(name) > PROPERTY_NAME_UNITS_MAX:

@@ -68,7 +68,7 @@ def apply_write(current: Entity | None, write: Write, now: int) -> Entity | None
     timestamp = now if current is None else max(now, current.timestamp + 1)
     members = write.members
     if write.mode is Mode.MERGE and current is not None:
-        members = _sorted_members(members_of(current.text) | members)
+        members = _sorted_members({**members_of(current.text), **members})
     if len(members) > PROPERTIES_MAX:
         raise TooManyProperties
     entity = compose_entity(write.key, timestamp, members)

@@ -29,7 +29,7 @@ from rowkey.payload.error_body import write_error
 from rowkey.store.interface import Store
 from rowkey.wire.call import Call
 from rowkey.wire.media import Format, read_format
-from rowkey.wire.multipart import Part, read_boundary, read_inner_request, split_multipart
+from rowkey.wire.multipart import Part, join_multipart, read_boundary, read_inner_request, split_multipart
 from rowkey.wire.prefer import RETURN_NO_CONTENT, read_preference
 from rowkey.wire.request import Request, Response, reason_phrase
 from rowkey.wire.version import TRANSACTIONS_SINCE
@@ -75,24 +75,18 @@ class EntityGroupTransaction:
         """The results of all parts, or the failure of the first that failed."""
         if self.failure is not None:
             return self.failure
-        if not self.steps:
-            return ()
-        if self.is_query:
-            step = self.steps[0]
-            try:
-                return ((await step.operation.run(store, account)),)  # type: ignore[union-attr]
-            except ServiceError as error:
-                return _Failure(0, error, step)
-        operations = [step.operation for step in self.steps if isinstance(step.operation, EntityWrite)]
+        operations = [step.operation for step in self.steps]
+        writes = [operation for operation in operations if isinstance(operation, EntityWrite)]
         try:
-            table = await require_table(store, account, operations[0].table)
-            return await store.write(table, [operation.write for operation in operations])
+            if not writes:  # a query, or an empty change set
+                return [await operation.run(store, account) for operation in operations if operation is not None]
+            table = await require_table(store, account, writes[0].table)
+            return await store.write(table, [operation.write for operation in writes])
         except ServiceError as error:
             index = error.index or 0
             return _Failure(index, error, self.steps[index])
 
     def respond(self, call: Call, result: "Sequence[Any] | _Failure") -> Response:
-        batch = f"batchresponse_{uuid.uuid4()}"
         if isinstance(result, _Failure):
             parts = [_write_failure(call, result, is_alone=len(self.steps) == 1, is_query=self.is_query)]
         else:
@@ -101,18 +95,14 @@ class EntityGroupTransaction:
                 for step, item in zip(self.steps, result, strict=True)
                 if step.operation is not None and step.call is not None
             ]
-        if self.is_query:
-            body = _join(parts, batch)
-        else:
+        batch = f"batchresponse_{uuid.uuid4()}"
+        if not self.is_query:
             change_set = f"changesetresponse_{uuid.uuid4()}"
             head = f"Content-Type: multipart/mixed; boundary={change_set}\r\n\r\n".encode("ascii")
-            body = b"--%b\r\n%b%b--%b--\r\n" % (
-                batch.encode("ascii"),
-                head,
-                _join(parts, change_set),
-                batch.encode("ascii"),
-            )
-        return Response(202, [("Content-Type", f"multipart/mixed; boundary={batch}")], body)
+            parts = [head + join_multipart(parts, change_set)]
+        return Response(
+            202, [("Content-Type", f"multipart/mixed; boundary={batch}")], join_multipart(parts, batch)
+        )
 
 
 # ---------------------------------------------------------------- reading
@@ -171,11 +161,6 @@ def _verify_same_group(first: Operation | None, other: EntityWrite) -> None:
 _PART_HEAD = b"Content-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n"
 
 
-def _join(parts: Sequence[bytes], boundary: str) -> bytes:
-    mark = boundary.encode("ascii")
-    return b"".join(b"--%b\r\n%b%b\r\n" % (mark, _PART_HEAD, part) for part in parts) + b"--%b--\r\n" % mark
-
-
 def _write_part(response: Response, content_id: str | None) -> bytes:
     """An operation's answer as a part, headers in the recorded order.
 
@@ -227,4 +212,5 @@ def _write_failure(call: Call, failure: _Failure, *, is_alone: bool, is_query: b
 
 def _write_http(status: int, headers: Sequence[tuple[str, str]], body: bytes) -> bytes:
     lines = "".join(f"{name}: {value}\r\n" for name, value in headers)
-    return f"HTTP/1.1 {status} {reason_phrase(status)}\r\n{lines}\r\n".encode("latin-1") + body
+    head = f"HTTP/1.1 {status} {reason_phrase(status)}\r\n{lines}\r\n"
+    return b"%b%b%b\r\n" % (_PART_HEAD, head.encode("latin-1"), body)

@@ -1,6 +1,8 @@
 """What the six entity writes have in common: a write of one entity, and an answer made of its ETag."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import Any, Self
 
 from rowkey.errors import MissingRequiredHeader
 from rowkey.model.entity import Entity, ordinal
@@ -17,15 +19,24 @@ from rowkey.wire.version import UPSERT_SINCE
 
 
 @dataclass(slots=True)
-class EntityWrite:
+class EntityWrite(ABC):
     """A write of one entity of `table`; in an entity group transaction all writes go to the store at once."""
 
     table: str
     write: Write
 
+    @classmethod
+    @abstractmethod
+    def decode(cls, call: Call) -> Self:
+        """The write that a call asks for; raises ServiceError."""
+
     async def run(self, store: Store, account: str) -> Entity | None:
         table = await require_table(store, account, self.table)
         return (await store.write(table, (self.write,)))[0]
+
+    @abstractmethod
+    def respond(self, call: Call, result: Any) -> Response:
+        """The answer for the entity after the write, None once deleted."""
 
 
 @dataclass(slots=True)

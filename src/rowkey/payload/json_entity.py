@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -61,23 +61,36 @@ class EntityBody:
 def read_entity(body: bytes) -> EntityBody:
     """The entity in a JSON request body; raises the service's errors for bodies, names and values."""
     properties = read_object(body)
-    annotations = {}
-    for name in properties:
-        if name.endswith(_ANNOTATION):
-            annotations[name[: -len(_ANNOTATION)]] = properties[name]
-    keys: dict[str, str] = {}
+    annotation_of = properties.get
     members: dict[str, str] = {}
     for name, value in properties.items():
-        if name in SYSTEM_NAMES:
-            if name in ("PartitionKey", "RowKey") and value is not None:
-                keys[name] = _read_key(value, annotations.get(name))
-        elif name.startswith("odata.") or name.endswith(_ANNOTATION):
+        property_name = _read_name(name)
+        if property_name is None or value is None:
             continue
-        elif value is not None:
-            member = _write_member(name, value, annotations.get(name))
-            if member is not None:
-                members[name] = member
-    return EntityBody(keys.get("PartitionKey"), keys.get("RowKey"), members)
+        annotation = annotation_of(property_name.annotation)
+        if annotation is None:
+            members[name] = f"{property_name.text}:{_write_untyped(value)}"
+        else:
+            members[name] = _write_typed(property_name, value, annotation)
+    return EntityBody(_read_key(properties, "PartitionKey"), _read_key(properties, "RowKey"), members)
+
+
+class _PropertyName(NamedTuple):
+    """A custom property's name as JSON text, and the name of the member that would annotate it, also as text."""
+
+    text: str
+    annotation: str
+    annotation_text: str
+
+
+@lru_cache(maxsize=4096)
+def _read_name(name: str) -> _PropertyName | None:
+    """None for what is not a custom property: keys, Timestamp, annotations and other control information."""
+    if name in SYSTEM_NAMES or name.startswith("odata.") or name.endswith(_ANNOTATION):
+        return None
+    verify_property_name(name)
+    annotation = name + _ANNOTATION
+    return _PropertyName(json_string(name), annotation, json_string(annotation))
 
 
 def read_object(body: bytes) -> dict[str, Any]:
@@ -88,15 +101,19 @@ def read_object(body: bytes) -> dict[str, Any]:
         raise InvalidInput from None
     if not isinstance(value, dict):
         raise InvalidInput
-    # The parser keeps the last of two equal names. Members can be counted without parsing: `":` ends each name, and
-    # within strings the quote is escaped. Only where the count differs, or cannot be trusted, is the body parsed again.
-    counted = body.count(b'":') - body.count(b'\\":')
-    if counted != len(value) or _BLANK_BEFORE_COLON.search(body):
+    # The parser keeps the last of two equal names. Without them, the quotes in the body are those around the names and
+    # around the strings among the values; only where that does not add up is the body parsed again.
+    strings = list(map(type, value.values())).count(str)
+    if _count_quotes(body) != 2 * (len(value) + strings):
         _verify_unique(body)
     return value
 
 
-_BLANK_BEFORE_COLON = re.compile(rb'"[ \t\r\n]+:')
+def _count_quotes(body: bytes) -> int:
+    """The number of quotes that are not escaped; -1 where it cannot be told without parsing."""
+    if b"\\" not in body:
+        return body.count(b'"')
+    return -1 if b"\\\\" in body else body.count(b'"') - body.count(b'\\"')
 
 
 def _verify_unique(body: bytes) -> None:
@@ -110,23 +127,17 @@ def _verify_unique(body: bytes) -> None:
         raise InvalidInput from None
 
 
-def _read_key(value: Any, annotation: Any) -> str:
-    if not isinstance(value, str) or annotation not in (None, EdmType.STRING):
+def _read_key(properties: dict[str, Any], name: str) -> str | None:
+    value = properties.get(name)
+    if value is None:
+        return None
+    if not isinstance(value, str) or properties.get(name + _ANNOTATION) not in (None, EdmType.STRING):
         raise PrimaryKeyPropertyIsInvalidType
     return value
 
 
-@lru_cache(maxsize=4096)
-def _name_text(name: str) -> str:
-    verify_property_name(name)
-    return json_string(name)
-
-
-def _write_member(name: str, value: Any, annotation: Any) -> str | None:
-    """The member text of a property; raises the service's error for its name or value."""
-    name_text = _name_text(name)
-    if annotation is None:
-        return f"{name_text}:{_write_untyped(value)}"
+def _write_typed(name: _PropertyName, value: Any, annotation: Any) -> str:
+    """The member text of an annotated property; raises the service's error for its value."""
     write = _WRITERS.get(annotation) if isinstance(annotation, str) else None
     if write is None:
         raise InvalidInput
@@ -135,8 +146,8 @@ def _write_member(name: str, value: Any, annotation: Any) -> str | None:
     except (ValueError, TypeError):
         raise BodyNotReadable from None
     if annotation in _ANNOTATED or (annotation == EdmType.DOUBLE and text[0] == '"'):
-        return f'{name_text[:-1]}{_ANNOTATION}":"{annotation}",{name_text}:{text}'
-    return f"{name_text}:{text}"
+        return f'{name.annotation_text}:"{annotation}",{name.text}:{text}'
+    return f"{name.text}:{text}"
 
 
 def _write_untyped(value: Any) -> str:

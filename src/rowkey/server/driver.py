@@ -4,7 +4,8 @@ Most requests are answered without suspending: `coroutine.send(None)` raises Sto
 needed. The others have yielded a future, in the way that is agreed between futures and tasks: the future's
 `_asyncio_future_blocking` is set, and whoever drives the coroutine clears it and resumes when the future is done. A
 Task does just that, but it cannot take over a coroutine that has begun; a Task for a wrapper around it takes a turn of
-the event loop before it even looks at the future.
+the event loop before it even looks at the future. Measured with one suspension per request, 32 connections, uvloop:
+7.3 us of user time per request with this class, 11.1 with the Task.
 
 What a coroutine driven here has to do without is `asyncio.current_task()`, hence `asyncio.timeout` and `TaskGroup`;
 code that needs them awaits a Task of its own.

@@ -30,10 +30,9 @@ CLOSE = "Connection: close\r\n"
 _NAMES: dict[bytes, str] = {}
 """Header names as sent, and in lower case: a handful in practice, so each is converted once."""
 _NAMES_MAX = 1024
+_NO_PARSER = httptools.HttpRequestParser(object())
+"""Stands where the parser of a closed connection stood."""
 _METHODS = {verb.encode(): verb for verb in ("GET", "POST", "PUT", "PATCH", "MERGE", "DELETE", "HEAD", "OPTIONS")}
-
-_CHUNK_OVERHEAD = 8
-"""Bytes on the wire for a byte of a chunked body: chunks of one byte need six, the rest is nonsense or attack."""
 
 
 class RequestReader:
@@ -47,8 +46,10 @@ class RequestReader:
         "_chunks",
         "_fed",
         "_headers",
+        "_headers_max",
         "_is_secure",
         "_limits",
+        "_needs_check",
         "_parser",
         "_peer",
         "_persistence",
@@ -65,10 +66,12 @@ class RequestReader:
         self._limits = limits
         self._peer = peer
         self._is_secure = is_secure
-        self._parser: httptools.HttpRequestParser | None = httptools.HttpRequestParser(self)
+        self._headers_max = limits.headers_max
+        self._parser = httptools.HttpRequestParser(self)
         self._target = b""
         self._headers: dict[str, str] = {}
         self._repeated = 0
+        self._needs_check = False
         self._request: Request | None = None
         self._upgrading: Request | None = None
         self._persistence = KEEP
@@ -98,16 +101,16 @@ class RequestReader:
 
     def close(self) -> None:
         """Forget everything; parser and reader refer to each other."""
-        self._parser = None
+        self._parser = _NO_PARSER
+        self.is_finished = True
         self.complete.clear()
 
     def feed(self, data: bytes | memoryview) -> None:
         """Read what has arrived, at most FEED_BYTES_MAX; raises the ServiceError that ends the connection."""
-        parser = self._parser
-        if parser is None or self.is_finished:
+        if self.is_finished:
             return
         try:
-            parser.feed_data(data)
+            self._parser.feed_data(data)
         except httptools.HttpParserUpgrade as upgrade:
             self._go_on_without_upgrade(bytes(data[upgrade.args[0] :]))
         except httptools.HttpParserError as error:
@@ -117,13 +120,11 @@ class RequestReader:
             self._count_unfinished(len(data))
 
     def _count_unfinished(self, size: int) -> None:
-        """Bound what is held of a message that has not ended, whatever it consists of."""
+        """Bound what is held of a message that has not ended: its head, or what a chunked body has between its data."""
         self._fed += size
-        if self._request is None:
-            if self._fed > self._limits.head_bytes_max + FEED_BYTES_MAX:
-                raise HeadTooLarge
-        elif self._fed > self._limits.head_bytes_max + _CHUNK_OVERHEAD * (self._body_bytes + FEED_BYTES_MAX):
-            raise MalformedRequest("The chunked body of the request carries hardly any data.")
+        self._needs_check = True
+        if self._fed > self._limits.head_bytes_max + FEED_BYTES_MAX or len(self._headers) > self._headers_max:
+            raise HeadTooLarge
 
     def _go_on_without_upgrade(self, rest: bytes) -> None:
         """Read a request with an `Upgrade` header as if it had none, which a server may (RFC 9110, 7.8).
@@ -134,7 +135,7 @@ class RequestReader:
         parser = self._parser = httptools.HttpRequestParser(self)
         request = self._upgrading
         assert request is not None  # llhttp stops for CONNECT too, but that has been refused
-        parser.feed_data(b"POST / HTTP/1.1\r\n" + _framing(request.headers) + b"\r\n")
+        parser.feed_data(_same_framing(request.headers, self._persistence))
         for start in range(0, len(rest), FEED_BYTES_MAX):
             self.feed(rest[start : start + FEED_BYTES_MAX])
 
@@ -147,35 +148,35 @@ class RequestReader:
     def on_header(self, name: bytes, value: bytes) -> None:
         """Called with each header, and with each trailer field of a chunked body, which is then forgotten."""
         key = _NAMES.get(name) or _lower(name)
-        try:
-            text = value.decode("ascii")
-        except UnicodeDecodeError:
-            text = value.decode("latin-1")
         headers = self._headers
         if key in headers:
-            self._repeat(key, text)
-        else:
-            headers[key] = text
+            self._repeat(key, value)
+            return
+        try:
+            headers[key] = value.rstrip().decode("ascii")  # llhttp leaves blanks at the end
+        except UnicodeDecodeError:
+            headers[key] = value.rstrip().decode("latin-1")
 
-    def _repeat(self, key: str, text: str) -> None:
+    def _repeat(self, key: str, value: bytes) -> None:
         if key == "host":
             raise MalformedRequest("The request has more than one Host header.")
         self._repeated += 1
+        self._needs_check = True
         if self._repeated > self._limits.headers_max:
             raise HeadTooLarge
-        self._headers[key] += ", " + text
+        self._headers[key] += ", " + value.rstrip().decode("latin-1")
 
     def on_headers_complete(self) -> None:
         """Called at the empty line after the headers."""
-        parser = self._parser
-        if parser is None:
-            return
         if self._upgrading is not None:
             self._target, self._request, self._upgrading = b"", self._upgrading, None
             return
-        target, headers = self._target, self._headers
-        self._target, self._headers = b"", {}
-        if self._fed or self._repeated or len(headers) > self._limits.headers_max:
+        parser = self._parser
+        target = self._target
+        headers = self._headers
+        self._target = b""
+        self._headers = {}
+        if self._needs_check or len(headers) > self._headers_max:
             self._check_size(target, headers)
         method = parser.get_method()
         if "connection" in headers or "host" not in headers or not parser.should_keep_alive():
@@ -199,9 +200,10 @@ class RequestReader:
         if len(target) > self._limits.target_bytes_max:
             raise RequestUrlFailedToParse("The url in the request is too long.")
         size = len(target) + sum(len(name) + len(value) + len(": \r\n") for name, value in headers.items())
-        if size > self._limits.head_bytes_max or len(headers) + self._repeated > self._limits.headers_max:
+        if size > self._limits.head_bytes_max or len(headers) + self._repeated > self._headers_max:
             raise HeadTooLarge
         self._fed = self._repeated = 0
+        self._needs_check = False
 
     def on_body(self, part: bytes) -> None:
         """Called with each part of the body that arrives."""
@@ -209,6 +211,7 @@ class RequestReader:
         if self._body_bytes > self._limits.body_bytes_max:
             raise RequestBodyTooLarge
         self._chunks.append(part)
+        self._fed = 0
 
     def on_message_complete(self) -> None:
         """Called at the end of a request."""
@@ -221,10 +224,10 @@ class RequestReader:
             request.body = chunks[0] if len(chunks) == 1 else b"".join(chunks)
             self._chunks = []
             self._body_bytes = 0
-            self._fed = 0
-        if self._headers:  # trailer fields; the next request must not inherit them
+        if self._needs_check or self._headers:  # it came in pieces, or with trailer fields: the next is measured anew
             self._headers = {}
-            self._repeated = 0
+            self._fed = self._repeated = 0
+            self._needs_check = False
         if self._persistence is CLOSE:
             self.is_finished = True
         self.complete.append((request, self._persistence))
@@ -258,24 +261,22 @@ def _persistence(parser: httptools.HttpRequestParser, headers: dict[str, str]) -
 
 def _check_transfer_encoding(parser: httptools.HttpRequestParser, headers: dict[str, str]) -> None:
     """Only `chunked` is understood, and not in HTTP/1.0, whose proxies do not know it (RFC 9112, 6.1)."""
-    if headers["transfer-encoding"].strip(" \t").lower() != "chunked" or parser.get_http_version() != "1.1":
+    if headers["transfer-encoding"].lower() != "chunked" or parser.get_http_version() != "1.1":
         raise MalformedRequest("The only Transfer-Encoding is chunked, and that in HTTP/1.1 only.")
 
 
 def _is_continue_expected(parser: httptools.HttpRequestParser, headers: dict[str, str]) -> bool:
     """Whether `100 Continue` is due; an HTTP/1.0 client would not understand it (RFC 9110, 10.1.1)."""
-    if headers["expect"].strip(" \t").lower() != "100-continue":
+    if headers["expect"].lower() != "100-continue":
         raise ExpectationFailed
     return parser.get_http_version() == "1.1"
 
 
-def _framing(headers: dict[str, str]) -> bytes:
-    """The headers that say where a request ends and whether another follows."""
-    names = ("content-length", "transfer-encoding")
-    lines = [f"{name}: {headers[name]}\r\n" for name in names if name in headers]
-    if "close" in headers["connection"].lower():
-        lines.append(CLOSE)
-    return "".join(lines).encode("latin-1")
+def _same_framing(headers: dict[str, str], persistence: str) -> bytes:
+    """A head whose body, and whose connection, ends where that of these headers does."""
+    lines = [f"{name}: {headers[name]}\r\n" for name in ("content-length", "transfer-encoding") if name in headers]
+    connection = CLOSE if persistence is CLOSE else ""
+    return f"POST / HTTP/1.1\r\n{''.join(lines)}{connection}\r\n".encode("latin-1")
 
 
 def _refusal(error: httptools.HttpParserError) -> Exception:

@@ -14,6 +14,7 @@ besides `StoreUnavailable` (nothing happened, or it is a read) and `OutcomeUnkno
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from rowkey.errors import ServiceError
@@ -32,7 +33,8 @@ class Table(NamedTuple):
     created: int
 
 
-class Page(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Page:
     """Part of a scan's result: the wire texts of `count` entities joined by commas.
 
     `next_key` is where the scan goes on, None when it is complete. It is the key of an entity that was there, or at

@@ -26,6 +26,8 @@ class Format(Enum):
     VERBOSE_JSON = "verbose"
     UNKNOWN = "unknown"
 
+    __hash__ = object.__hash__  # members are singletons; Enum's own is a call in Python for each look-up
+
     @property
     def is_json(self) -> bool:
         """Whether errors are answered in JSON."""

@@ -6,6 +6,8 @@ split at lines that are delimiters, and nothing else is relied on.
 """
 
 import re
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from rowkey.errors import InvalidInput
@@ -34,20 +36,36 @@ def split_multipart(body: bytes, boundary: str) -> list[Part]:
 
     A delimiter that ends with dashes, be they typographic, ends the body; so does a delimiter that nothing follows.
     """
-    mark = re.escape(boundary.encode("utf-8"))
-    delimiter = re.compile(rb"^--" + mark + rb"(--|-?\xe2\x80[\x93\x94]-?)?[ \t]*(?:\r?\n|\r?\Z)", re.MULTILINE)
-    parts = []
+    delimiter = b"--" + boundary.encode("utf-8")
+    parts: list[bytes] = []
     start: int | None = None
-    for match in delimiter.finditer(body):
-        if start is not None:
-            parts.append(body[start : match.start()])
-        if match[1]:
-            start = None
-            break
-        start = match.end()
+    position = body.find(delimiter)
+    while position >= 0:
+        after = position + len(delimiter)
+        line_end = body.find(b"\n", after)
+        line_end = len(body) if line_end < 0 else line_end
+        rest = body[after:line_end].strip()
+        if (position == 0 or body[position - 1] == _LF) and (not rest or rest in _DASHES):
+            if start is not None:
+                parts.append(body[start:position])
+            if rest:
+                start = None
+                break
+            start = line_end + 1
+        position = body.find(delimiter, after)
     if start is not None:
         parts.append(body[start:])
     return [_read_part(part) for part in parts if part.strip()]
+
+
+_LF = ord("\n")
+_DASHES = frozenset(text.encode("utf-8") for text in ("--", "\u2013", "\u2014", "-\u2013", "\u2013-", "-\u2014"))
+
+
+def join_multipart(parts: Sequence[bytes], boundary: str) -> bytes:
+    """The body that holds these parts (headers, a blank line, content, a line end), as the service writes it."""
+    delimiter = f"--{boundary}".encode("ascii")
+    return b"".join(b"%b\r\n%b" % (delimiter, part) for part in parts) + delimiter + b"--\r\n"
 
 
 def read_inner_request(content: bytes) -> Request:
@@ -73,19 +91,28 @@ def _read_part(part: bytes) -> Part:
     return Part(*_read_headers(part.removesuffix(b"\n").removesuffix(b"\r")))
 
 
+_BLANK_LINE = re.compile(rb"(?:\A|\n)[ \t]*\r?\n")
+
+
 def _read_headers(block: bytes) -> tuple[dict[str, str], bytes]:
     """Header lines up to the first blank one, and what follows it."""
+    end = block.find(b"\r\n\r\n")
+    if end > 0 and block.find(b"\n\n", 0, end) < 0:
+        return _parse_headers(block[:end]), block[end + 4 :]
+    blank = _BLANK_LINE.search(block)
+    if blank is None:
+        return _parse_headers(block), b""
+    return _parse_headers(block[: blank.start()]), block[blank.end() :]
+
+
+@lru_cache(maxsize=512)
+def _parse_headers(block: bytes) -> dict[str, str]:
+    """Header lines as a dict, which is shared and must not be changed: the parts of a batch mostly have the same."""
     headers: dict[str, str] = {}
-    position = 0
-    while position < len(block):
-        end = block.find(b"\n", position)
-        end = len(block) if end < 0 else end
-        line = block[position:end].strip()
-        position = end + 1
-        if not line:
-            break
-        name, colon, value = line.partition(b":")
-        if not colon:
+    for line in block.decode("latin-1").split("\n"):
+        name, colon, value = line.partition(":")
+        if colon:
+            headers[name.strip().lower()] = value.strip()
+        elif line.strip():
             raise InvalidInput
-        headers[name.strip().lower().decode("latin-1")] = value.strip().decode("latin-1")
-    return headers, block[position:]
+    return headers

@@ -80,7 +80,7 @@ def read_address(request: Request, accounts: Collection[str], *, signer: str | N
             # The Python SDK addresses the secondary of an emulator as /account-secondary/account/...
             rest = rest[len(account) + 1 :]
         return Address(account, segment != account, True, base, path, "/" + rest, query)
-    if signer in accounts and not slash and segment.startswith("$"):
+    if signer is not None and signer in accounts and not slash and segment.startswith("$"):
         return Address(signer, False, True, f"{scheme}://{host}/{signer}", path, path, query)
     raise ResourceNotFound(layer=Layer.FRONT_END)
 
@@ -97,6 +97,8 @@ class ResourceKind(Enum):
     ENTITY = "/name(keys)"
     BATCH_BELOW_TABLE = "/name/$batch"
     KEYS_BELOW_TABLE = "/name/Tables('x')"
+
+    __hash__ = object.__hash__  # members are singletons; Enum's own is a call in Python for each look-up
 
 
 class Resource(NamedTuple):
@@ -137,12 +139,13 @@ def read_resource(path: str) -> Resource:
     fixed = _FIXED.get(path)
     if fixed is not None:
         return fixed
-    entity = _ENTITY.fullmatch(path)
-    if entity is not None:
-        return _read_entity(*entity.groups())
-    table = _TABLE.fullmatch(path)
-    if table is not None:
-        return Resource(ResourceKind.TABLE, table[1].replace("''", "'"))
+    if "(" in path:
+        entity = _ENTITY.fullmatch(path)
+        if entity is not None:
+            return _read_entity(*entity.groups())
+        table = _TABLE.fullmatch(path)
+        if table is not None:
+            return Resource(ResourceKind.TABLE, table[1].replace("''", "'"))
     entity_set = _SET.fullmatch(path)
     if entity_set is not None:
         name = entity_set[1]

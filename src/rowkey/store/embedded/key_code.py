@@ -1,4 +1,4 @@
-"""The key code: keys as bytes whose order is the order of results.
+r"""The key code: keys as bytes whose order is the order of results.
 
 SQLite compares blobs by bytes; the service orders keys by UTF-16 code units, PartitionKey first. So a key is stored as
 
@@ -8,7 +8,7 @@ and a string as a sequence of runs: printable ASCII stands for itself, one byte 
 UTF-16BE units by a mark that sorts where that unit does (0x1F below the printable characters, 0x7F above them), and the
 next printable character, written as a unit, switches back:
 
-    "a\\u00e9b"  ->  61 | 7F 00E9 0062
+    "a\u00e9b"  ->  61 | 7F 00E9 0062
 
 The end mark is a zero, of one byte or as a unit, whichever the string ends in. Real keys contain no control characters;
 U+0000, which bounds of ranges use as "just after", is coded as U+0001 and so stays above the end mark. A key of 512

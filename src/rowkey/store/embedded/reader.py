@@ -68,7 +68,11 @@ class PageScan:
 
     def _first_of(self, codes: Sequence[tuple[bytes, bytes]]) -> bytes | None:
         """The first key there is in any of these ranges."""
-        return next((code for pair in codes if (code := self._one(statements.FIRST_KEY, pair)) is not None), None)
+        return next((code for pair in codes if (code := self._first(*pair)) is not None), None)
+
+    def _first(self, start: bytes, end: bytes) -> bytes | None:
+        code: bytes | None = self._one(statements.FIRST_KEY, (start, end))
+        return code
 
     def _one(self, sql: str, bindings: Sequence[Any]) -> Any:
         return self._connection.execute(sql, bindings).get
@@ -88,7 +92,7 @@ class PageScan:
                 self._bytes_left -= size
                 after = last + b"\0"
                 # The page may have been cut to meet its size, so what follows may be there in any case.
-                return self._one(statements.FIRST_KEY, (after, end)) if self._is_full() or count == wanted else None
+                return self._first(after, end) if self._is_full() or count == wanted else None
             wanted = max(1, min(wanted - 1, count * self._bytes_left // size))
         return None
 
@@ -97,10 +101,10 @@ class PageScan:
     def _scan(self, start: bytes, end: bytes, filtered: "_FilteredScan") -> bytes | None:
         """Take the entities of a range that the filter accepts, chunk by chunk."""
         while True:
-            chunk_end = self._one(statements.KEY_AT, (start, end, _CHUNK_ENTITIES))
+            chunk_end: bytes | None = self._one(statements.KEY_AT, (start, end, _CHUNK_ENTITIES))
             next_code = self._scan_chunk(start, chunk_end or end, filtered)
             if next_code is not None:
-                return self._one(statements.FIRST_KEY, (next_code, end))
+                return self._first(next_code, end)
             if chunk_end is None:
                 return None
             if self._is_full():

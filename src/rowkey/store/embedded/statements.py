@@ -73,11 +73,14 @@ KEY_AT = "SELECT key FROM entity WHERE key >= ? AND key < ? ORDER BY key LIMIT 1
 
 
 def measure_candidates(condition: str) -> str:
-    """Ids and total size of the entities of a key range that a residual filter may accept."""
+    """Ids and total size of the entities of a key range that a residual filter may accept.
+
+    `condition` is text of ours; its constants are bound.
+    """
     return f"""
 SELECT json_group_array(id), sum(length(body))
 FROM (SELECT id, body FROM entity WHERE key >= ? AND key < ? AND ({condition}) ORDER BY key LIMIT ?)
-"""  # noqa: S608 - the condition is text of ours, its constants are bound
+"""
 
 
 GATHER_CANDIDATES = """

@@ -9,7 +9,7 @@ from rowkey.model.entity import Key
 from rowkey.model.key_range import FIRST_KEY, WHOLE_TABLE, KeyRange, key_order, successor
 from rowkey.odata.ast import Comparison, Fixed
 from rowkey.store.checked import is_within
-from rowkey.store.interface import Store, Table
+from rowkey.store.interface import Page, Store, Table
 from rowkey.store.testing.samples import (
     ACCOUNT,
     BOUNDS_ONLY,
@@ -38,12 +38,12 @@ class ScanConformance:
 
     async def test_an_empty_table_is_one_empty_page(self, store: Store) -> None:
         table = await store.create_table(ACCOUNT, "things")
-        assert await scan_page(store, table) == ("", 0, None)
+        assert await scan_page(store, table) == Page("", 0, None)
 
     async def test_no_ranges_are_one_empty_page(self, store: Store) -> None:
         table = await store.create_table(ACCOUNT, "things")
         await write_one(store, table, insert("p", "r"))
-        assert await scan_page(store, table, []) == ("", 0, None)
+        assert await scan_page(store, table, []) == Page("", 0, None)
 
     async def test_entities_come_by_utf16_units_of_both_keys(self, store: Store) -> None:
         table = await store.create_table(ACCOUNT, "things")
@@ -188,6 +188,14 @@ class ScanConformance:
         assert [key.row_key for page in filtered for key in keys_of(page)] == ["99a"]
         assert len(filtered) <= 102
 
+    async def test_a_page_ends_when_its_time_is_up(self, store: Store) -> None:
+        """Stores may look at the clock now and then only, but more often than every ten thousand entities."""
+        table = await store.create_table(ACCOUNT, "things")
+        await fill(store, table, "p", [f"{number:05}" for number in range(10_000)], A=int32(1))
+        page = await scan_page(store, table, seconds_max=0.0, predicate=Comparison("A", "eq", int32(2)))
+        assert page.count == 0
+        assert page.next_key is not None
+
     async def test_a_page_of_a_thousand_is_one_page(self, store: Store) -> None:
         table = await store.create_table(ACCOUNT, "things")
         row_keys = [f"{number:04}" for number in range(1000)]
@@ -208,7 +216,7 @@ class ScanConformance:
     async def test_a_predicate_that_nothing_satisfies_is_scanned_to_the_end(self, store: Store) -> None:
         table = await store.create_table(ACCOUNT, "things")
         await fill(store, table, "p", DIGITS)
-        assert await scan_page(store, table, limit=1, predicate=Fixed(False)) == ("", 0, None)
+        assert await scan_page(store, table, limit=1, predicate=Fixed(False)) == Page("", 0, None)
 
 
 async def _row_keys(store: Store, table: Table, start: str, end: str) -> list[str]:

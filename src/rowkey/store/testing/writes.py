@@ -14,7 +14,7 @@ from rowkey.errors import (
 from rowkey.model.entity import Entity, Key, compose_entity, members_of
 from rowkey.model.limits import PROPERTIES_MAX
 from rowkey.model.writes import Condition, Mode, Write
-from rowkey.store.interface import Store
+from rowkey.store.interface import Page, Store
 from rowkey.store.testing.samples import (
     ACCOUNT,
     CONSTANTS,
@@ -67,7 +67,7 @@ class WriteConformance:
         entity = await write_one(store, table, insert("p", "r", Name=string("abc"), Qty=int32(3), Big=int64(2**62)))
         assert list(members_of(entity.text)) == ["Name", "Qty", "Big"]
         assert await store.get(table, KEY) == entity.text
-        assert await scan_page(store, table) == (entity.text, 1, None)
+        assert await scan_page(store, table) == Page(entity.text, 1, None)
 
     async def test_an_entity_may_have_no_properties(self, store: Store) -> None:
         table = await store.create_table(ACCOUNT, "things")
@@ -250,7 +250,7 @@ class WriteConformance:
         with pytest.raises(EntityTooLarge) as refusal:
             await store.write(table, [insert("p", "s"), merge("p", "r", P15=piece)])
         assert refusal.value.index == 1
-        assert await scan_page(store, table) == (entity.text, 1, None)
+        assert await scan_page(store, table) == Page(entity.text, 1, None)
 
     async def test_a_merge_cannot_pass_the_number_of_properties(self, store: Store) -> None:
         table = await store.create_table(ACCOUNT, "things")

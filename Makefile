@@ -1,0 +1,81 @@
+# `make` alone lists the recipes. Everything is installed in .venv, from the locked versions in requirements/.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+UV     := uv==0.13.8
+LOCK   := $(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11
+NPM    := tests/clients/js/node_modules/.package-lock.json
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+.PHONY: help run test lint types contracts unit bench format lock npm clean
+
+help: ## list the recipes
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: $(VENV)/run.stamp ## start a server, installing it first if need be; ARGS="--port 10002 --data DIR" is passed on
+	@$(BIN)/rowkey serve $(ARGS)
+
+test: lint types contracts unit ## check everything: lint, types, contracts and all tests
+
+lint: $(VENV)/test.stamp ## look for mistakes and for code that `make format` would change
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/test.stamp ## check the types
+	$(BIN)/mypy
+
+contracts: $(VENV)/test.stamp ## check that each room imports only what it may
+	$(BIN)/lint-imports
+
+unit: $(VENV)/test.stamp npm ## run all tests; ARGS="tests/odata -k filter" chooses some
+	$(BIN)/pytest $(ARGS)
+
+bench: $(VENV)/test.stamp ## measure the speed; ARGS is passed on
+	$(BIN)/python bench/run.py $(ARGS)
+
+format: $(VENV)/test.stamp ## write the code as the linter likes it
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+lock: $(BIN)/pip ## write the locked versions anew after a change in pyproject.toml; ARGS=--upgrade takes the newest
+	$(BIN)/pip install --quiet $(UV)
+	$(LOCK) $(ARGS) --group build pyproject.toml --output-file requirements/run.lock
+	$(LOCK) $(ARGS) --group build --group test --group bench --constraint requirements/run.lock \
+	    pyproject.toml --output-file requirements/test.lock
+
+clean: ## remove what the other recipes made
+	rm -rf $(VENV) tests/clients/js/node_modules .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	find src tests bench -name __pycache__ -prune -exec rm -rf {} +
+
+# What the recipes stand on. A stamp is younger than the lock file that it was installed from.
+
+$(BIN)/pip:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	    echo "Rowkey needs Python 3.11 or newer; '$(PYTHON)' is missing or older. Try: make PYTHON=python3.12" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+	    echo "'$(PYTHON)' cannot make virtual environments. On Debian and Ubuntu: apt-get install python3-venv" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/%.stamp: requirements/%.lock pyproject.toml | $(BIN)/pip
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+# The JavaScript client needs Node.js. Root on Debian installs it; elsewhere its tests are skipped, and say so.
+npm:
+	@if ! command -v npm >/dev/null && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    echo "npm is missing: installing it with apt-get"; \
+	    apt-get update -qq && apt-get install -y -qq --no-install-recommends nodejs npm >/dev/null; \
+	fi
+	@if command -v npm >/dev/null; then \
+	    $(MAKE) --no-print-directory $(NPM); \
+	else \
+	    echo "npm is missing and may not be installed here: the tests of the JavaScript client will be skipped" >&2; \
+	fi
+
+$(NPM): tests/clients/js/package-lock.json
+	npm ci --prefix tests/clients/js --no-audit --no-fund
+	@touch $@

@@ -1,0 +1,148 @@
+"""A real server, in a process of its own, for every test that talks to one.
+
+`pytest --target URL` sends the clients' tests to a server that is already running instead:
+another emulator, or an account of the service itself (then with `--target-key`).
+"""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+# The account and the key that every emulator of the service has; published by Microsoft, and secret to nobody.
+DEVELOPMENT_ACCOUNT = "devstoreaccount1"
+DEVELOPMENT_KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
+
+START_SECONDS_MAX = 30
+STOP_SECONDS_MAX = 15
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """Where a server is, and who may use it."""
+
+    endpoint: str
+    account: str
+    key: str
+
+    @property
+    def connection_string(self) -> str:
+        """What an SDK is given."""
+        scheme = urlsplit(self.endpoint).scheme
+        return (
+            f"DefaultEndpointsProtocol={scheme};AccountName={self.account};AccountKey={self.key};"
+            f"TableEndpoint={self.endpoint};"
+        )
+
+
+class ServerProcess:
+    """`python -m rowkey serve` on a folder, to be started, stopped, killed and started again on the same port."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._log = folder / "log"
+        self._port = free_port()
+        self._process: subprocess.Popen[bytes] | None = None
+        self.server = Server(
+            f"http://127.0.0.1:{self._port}/{DEVELOPMENT_ACCOUNT}", DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY
+        )
+
+    def start(self) -> None:
+        """Start the server, and return when it accepts connections."""
+        command = [
+            *(sys.executable, "-m", "rowkey", "serve", "--host", "127.0.0.1", "--port", str(self._port)),
+            *("--data", str(self._folder / "data"), "--account", f"{DEVELOPMENT_ACCOUNT}:{DEVELOPMENT_KEY}"),
+        ]
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
+        deadline = time.monotonic() + START_SECONDS_MAX
+        while not self._is_listening():
+            if self._process.poll() is not None or time.monotonic() > deadline:
+                pytest.fail(f"the server did not start (exit code {self._process.poll()}):\n{self.read_log()}")
+            time.sleep(0.02)
+
+    def stop(self) -> None:
+        """Ask the server to end; it must do so in time and without an error, and never have logged a traceback."""
+        if self._process is None:
+            return
+        process, self._process = self._process, None
+        process.terminate()
+        try:
+            exit_code = process.wait(STOP_SECONDS_MAX)
+        finally:
+            process.kill()
+            process.wait()
+        assert exit_code == 0, self.read_log()
+        assert "Traceback (most recent call last)" not in self.read_log(), self.read_log()
+
+    def kill(self) -> None:
+        """End the server as a crash would, in the midst of whatever it does."""
+        assert self._process is not None
+        self._process.kill()
+        self._process.wait()
+        self._process = None
+
+    def read_log(self) -> str:
+        """What the server has printed so far."""
+        return self._log.read_text(errors="replace")
+
+    def _is_listening(self) -> bool:
+        try:
+            socket.create_connection(("127.0.0.1", self._port), timeout=1).close()
+        except OSError:
+            return False
+        return True
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let the clients' tests be pointed at any server."""
+    parser.addoption("--target", metavar="URL", help="test this running server, e.g. http://127.0.0.1:10002/account")
+    parser.addoption("--target-key", metavar="KEY", default=DEVELOPMENT_KEY, help="account key of the --target")
+
+
+@pytest.fixture(scope="session")
+def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server that all tests share; each test keeps to keys or tables of its own."""
+    target: str | None = request.config.getoption("--target")
+    if target is not None:
+        yield Server(target.rstrip("/"), account_of(target), request.config.getoption("--target-key"))
+        return
+    process = ServerProcess(tmp_path_factory.mktemp("server"))
+    process.start()
+    yield process.server
+    process.stop()
+
+
+@pytest.fixture
+def own_server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ServerProcess]:
+    """A server of the test's own, running, which it may stop and kill."""
+    if request.config.getoption("--target") is not None:
+        pytest.skip("stops and kills its server, so never a --target")
+    process = ServerProcess(tmp_path)
+    process.start()
+    yield process
+    process.stop()
+
+
+def account_of(target: str) -> str:
+    """The account in a URL: its path (`http://127.0.0.1:10002/account`) or the first label of its host."""
+    url = urlsplit(target)
+    return url.path.strip("/") or (url.hostname or "").split(".")[0]
+
+
+def free_port() -> int:
+    """A port that nobody listens on now."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
+        return port
