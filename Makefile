@@ -43,7 +43,7 @@ format: $(VENV)/test.stamp ## write the code as the linter likes it
 lock: $(BIN)/pip ## write the locked versions anew after a change in pyproject.toml; ARGS=--upgrade takes the newest
 	$(BIN)/pip install --quiet $(UV)
 	$(LOCK) $(ARGS) --group build pyproject.toml --output-file requirements/run.lock
-	$(LOCK) $(ARGS) --group build --group test --group bench --constraint requirements/run.lock \
+	$(LOCK) $(ARGS) --group build --group test --constraint requirements/run.lock \
 	    pyproject.toml --output-file requirements/test.lock
 
 clean: ## remove what the other recipes made

@@ -29,6 +29,8 @@ class Layer(Enum):
     HEADER = "header"
     """A header that cannot be read: a form of its own, without x-ms-version and x-ms-error-code."""
 
+    __hash__ = object.__hash__  # members are singletons; Enum's own is a call in Python for each look-up
+
 
 class ServiceError(Exception):
     """An answer other than success.

@@ -12,6 +12,7 @@ import logging
 import secrets
 import time
 from email.utils import formatdate
+from functools import lru_cache
 
 from rowkey import __version__
 from rowkey.auth.shared_key import SigningKey, read_signer, verify_shared_key
@@ -34,23 +35,16 @@ from rowkey.payload.error_body import write_error
 from rowkey.router import READ_METHODS, route
 from rowkey.store.interface import Store
 from rowkey.wire.call import Call
-from rowkey.wire.media import Format, read_format
+from rowkey.wire.media import Format
 from rowkey.wire.prefer import read_preference
 from rowkey.wire.request import Request, Response
 from rowkey.wire.target import SECONDARY, Address, read_address, read_options, read_resource
-from rowkey.wire.version import (
-    CLIENT_REQUEST_ID_SINCE,
-    ERROR_CODE_HEADER_SINCE,
-    NEWEST,
-    Version,
-    read_version,
-)
+from rowkey.wire.terms import Terms, fallback_terms, read_terms
+from rowkey.wire.version import CLIENT_REQUEST_ID_SINCE, ERROR_CODE_HEADER_SINCE, Version
 
 log = logging.getLogger(__name__)
 
 _SERVER = ("Server", f"Rowkey/{__version__}")
-_NO_SNIFF = ("X-Content-Type-Options", "nosniff")
-_NO_CACHE = ("Cache-Control", "no-cache")
 _TUNNELLED = frozenset({"MERGE", "PUT", "DELETE", "PATCH"})
 _CLIENT_REQUEST_ID_LENGTH_MAX = 1024
 
@@ -63,64 +57,54 @@ class Service:
         self._keys = {
             account.name: [SigningKey(key) for key in account.keys] for account in settings.accounts.values()
         }
+        self._accounts = frozenset(self._keys)
         start = secrets.token_hex(10)
         self._id_prefix = f"{start[:8]}-{start[8:12]}-{start[12:16]}-{start[16:20]}-"
         self._ids = itertools.count(1)
 
     async def handle(self, request: Request) -> Response:
         """The answer to a request; never raises but for cancellation."""
-        request_id, now = self._new_id(), now_ticks()
+        request_id, now, terms = f"{self._id_prefix}{next(self._ids):012x}", now_ticks(), None
         headers = request.headers
-        version = Version(None, NEWEST)
-        wanted = read_format(headers.get("accept"), None, NEWEST)
         try:
-            address = read_address(request, self._keys, signer=read_signer(request) if len(request.target) < 9 else None)
-            version = read_version(headers.get("x-ms-version"), headers.get("accept"))
-            options = read_options(address.query)
+            signer = read_signer(request) if request.target[1:2] == "$" else None
+            address = read_address(request, self._accounts, signer=signer)
+            options = read_options(address.query) if address.query else {}
+            terms = read_terms(headers.get("x-ms-version"), headers.get("accept"), options.get("$format"))
             verify_shared_key(request, address, options.get("comp"), self._keys, time.time())
-            wanted = read_format(headers.get("accept"), options.get("$format"), version.date)
-            call = self._open(request, address, options, version, wanted, request_id, now)
+            call = self._open(request, address, options, terms, request_id, now)
             operation = _decode(call)
             result = await operation.run(self._store, address.account)
             response = operation.respond(call, result)
         except ServiceError as error:
-            return _refuse(error, request, version, wanted, request_id, now)
+            return _refuse(error, request, terms, request_id, now)
         except Exception:
             log.exception("request %s failed: %s %s", request_id, request.method, request.target)
-            return _refuse(InternalError(), request, version, wanted, request_id, now)
-        response.headers = [*_common_headers(request, version, request_id, Layer.ENGINE), *response.headers]
+            return _refuse(InternalError(), request, terms, request_id, now)
+        response.headers = _common_headers(request, terms.version, request_id, Layer.ENGINE) + response.headers
         return response
 
     def refuse(self, error: ServiceError) -> Response:
         """The answer to bytes that never became a request."""
-        request = Request("", "", {})
-        return _refuse(error, request, Version("", NEWEST), Format.UNKNOWN, self._new_id(), now_ticks())
-
-    def _new_id(self) -> str:
-        return f"{self._id_prefix}{next(self._ids):012x}"
+        request_id = f"{self._id_prefix}{next(self._ids):012x}"
+        return _refuse(error, Request("", "", {}), None, request_id, now_ticks())
 
     def _open(
-        self,
-        request: Request,
-        address: Address,
-        options: dict[str, str],
-        version: Version,
-        wanted: Format,
-        request_id: str,
-        now: int,
+        self, request: Request, address: Address, options: dict[str, str], terms: Terms, request_id: str, now: int
     ) -> Call:
         """A request as a call: its resource, its method after X-HTTP-Method, its options."""
-        method = _read_method(request)
+        headers = request.headers
+        method = _read_method(request) if "x-http-method" in headers else request.method
         if address.is_secondary and method not in READ_METHODS:
             raise InsufficientAccountPermissions
-        if "content-md5" in request.headers:
+        if "content-md5" in headers:
             _verify_md5(request)
         if options:
             read_timeout(options.get("timeout"))
             verify_options(options)
         resource = read_resource(address.path)
         return Call(
-            request, method, address, resource, options, version, wanted, request_id, now, self._open_part, _decode
+            request, method, address, resource, options, *terms, request_id, now, self._open_part, _decode
         )
 
     def _open_part(self, outer: Call, request: Request) -> Call:
@@ -136,11 +120,11 @@ class Service:
                     path = path[len(segment) :] or "/"
                     break
         address = outer.address._replace(path=path, query=query)
-        options = read_options(query)
-        wanted = read_format(request.headers.get("accept"), options.get("$format"), outer.version.date)
-        if not wanted.is_json and wanted is not Format.ATOM:
-            wanted = Format.MINIMAL_METADATA
-        return self._open(request, address, options, outer.version, wanted, outer.request_id, outer.now)
+        options = read_options(query) if query else {}
+        terms = read_terms(outer.version.text, request.headers.get("accept"), options.get("$format"))
+        if not terms.format.is_json and terms.format is not Format.ATOM:
+            terms = Terms(terms.version, Format.MINIMAL_METADATA)
+        return self._open(request, address, options, terms, outer.request_id, outer.now)
 
 
 def _decode(call: Call) -> Operation:
@@ -148,10 +132,8 @@ def _decode(call: Call) -> Operation:
 
 
 def _read_method(request: Request) -> str:
-    """What is asked for: the method, or what X-HTTP-Method names in a POST."""
-    tunnelled = request.headers.get("x-http-method")
-    if tunnelled is None:
-        return request.method
+    """The method that X-HTTP-Method names in a POST."""
+    tunnelled = request.headers["x-http-method"]
     if "," in tunnelled:
         raise XMethodIncorrectCount
     if request.method != "POST":
@@ -175,22 +157,27 @@ def _verify_md5(request: Request) -> None:
 # ---------------------------------------------------------------- what all answers share
 
 
-def _common_headers(request: Request, version: Version, request_id: str, layer: Layer) -> list[tuple[str, str]]:
+def _common_headers(
+    request: Request, version: Version, request_id: str, layer: Layer
+) -> list[tuple[str, str]]:
     """The headers of every answer of a layer, in the recorded order."""
-    headers = [("x-ms-request-id", request_id)]
+    headers = [("x-ms-request-id", request_id), *_layer_headers(version.text, layer), _format_date(int(time.time()))]
     client_request_id = request.headers.get("x-ms-client-request-id")
     if client_request_id is not None and version.date >= CLIENT_REQUEST_ID_SINCE and _may_echo(client_request_id):
-        headers.append(("x-ms-client-request-id", client_request_id))
-    headers.append(_SERVER)
-    if version.text and layer not in (Layer.BARE_FRONT_END, Layer.HEADER):
-        headers.append(("x-ms-version", version.text))
-    if layer is Layer.ENGINE or layer is Layer.LIBRARY:
-        if version.text:
-            headers.append(_NO_SNIFF)
-        if layer is Layer.ENGINE:
-            headers.append(_NO_CACHE)
-    headers.append(("Date", _http_date(int(time.time()))))
+        headers.insert(1, ("x-ms-client-request-id", client_request_id))
     return headers
+
+
+@lru_cache(maxsize=512)
+def _layer_headers(version: str | None, layer: Layer) -> tuple[tuple[str, str], ...]:
+    headers = [_SERVER]
+    if version and layer not in (Layer.BARE_FRONT_END, Layer.HEADER):
+        headers.append(("x-ms-version", version))
+    if version and layer in (Layer.ENGINE, Layer.LIBRARY):
+        headers.append(("X-Content-Type-Options", "nosniff"))
+    if layer is Layer.ENGINE:
+        headers.append(("Cache-Control", "no-cache"))
+    return tuple(headers)
 
 
 def _may_echo(client_request_id: str) -> bool:
@@ -201,20 +188,16 @@ def _may_echo(client_request_id: str) -> bool:
     )
 
 
-_date: tuple[int, str] = (0, "")
-
-
-def _http_date(second: int) -> str:
-    global _date  # noqa: PLW0603 - one text a second, for all requests
-    if _date[0] != second:
-        _date = (second, formatdate(second, usegmt=True))
-    return _date[1]
+@lru_cache(maxsize=2)
+def _format_date(second: int) -> tuple[str, str]:
+    return "Date", formatdate(second, usegmt=True)
 
 
 def _refuse(
-    error: ServiceError, request: Request, version: Version, wanted: Format, request_id: str, now: int
+    error: ServiceError, request: Request, terms: Terms | None, request_id: str, now: int
 ) -> Response:
     """The answer for an error."""
+    version, wanted = terms or fallback_terms(request.headers.get("accept"))
     content_type, body = write_error(error, wanted=wanted, version=version, request_id=request_id, now=now)
     headers = _common_headers(request, version, request_id, error.layer)
     is_front_end = error.layer in (Layer.FRONT_END, Layer.BARE_FRONT_END)

@@ -70,6 +70,9 @@ def union(left: Region, right: Region) -> Region:
 
 def intersection(left: Region, right: Region) -> Region:
     """The keys in both."""
+    if len(right) == 1 and right[0].start == FIRST and right[0].end == PAST_ALL:
+        # The usual query: a condition on row keys, whatever the partition.
+        return tuple(Band(band.start, band.end, kept) for band in left if (kept := _both(band.rows, right[0].rows)))
     return _combine(left, right, _both)
 
 

@@ -61,36 +61,43 @@ class EntityBody:
 def read_entity(body: bytes) -> EntityBody:
     """The entity in a JSON request body; raises the service's errors for bodies, names and values."""
     properties = read_object(body)
-    annotation_of = properties.get
     members: dict[str, str] = {}
-    for name, value in properties.items():
-        property_name = _read_name(name)
-        if property_name is None or value is None:
+    for name, text, annotation in _plan(tuple(properties)):
+        value = properties[name]
+        if value is None:
             continue
-        annotation = annotation_of(property_name.annotation)
-        if annotation is None:
-            members[name] = f"{property_name.text}:{_write_untyped(value)}"
+        if annotation is None or (edm_type := properties[annotation]) is None:
+            write = _UNTYPED_WRITERS.get(type(value))
+            if write is None:
+                raise InvalidInput
+            members[name] = text + write(value)
         else:
-            members[name] = _write_typed(property_name, value, annotation)
+            members[name] = _write_typed(name, value, edm_type)
     return EntityBody(_read_key(properties, "PartitionKey"), _read_key(properties, "RowKey"), members)
 
 
-class _PropertyName(NamedTuple):
-    """A custom property's name as JSON text, and the name of the member that would annotate it, also as text."""
+class _Planned(NamedTuple):
+    """A custom property to read: its name, as JSON text with the colon, and the member that annotates it."""
 
+    name: str
     text: str
-    annotation: str
-    annotation_text: str
+    annotation: str | None
 
 
-@lru_cache(maxsize=4096)
-def _read_name(name: str) -> _PropertyName | None:
-    """None for what is not a custom property: keys, Timestamp, annotations and other control information."""
-    if name in SYSTEM_NAMES or name.startswith("odata.") or name.endswith(_ANNOTATION):
-        return None
-    verify_property_name(name)
-    annotation = name + _ANNOTATION
-    return _PropertyName(json_string(name), annotation, json_string(annotation))
+@lru_cache(maxsize=1024)
+def _plan(names: tuple[str, ...]) -> tuple[_Planned, ...]:
+    """What to read of an object with these names, in this order; clients send the same few shapes all the time.
+
+    Keys and Timestamp, annotations and other control information are not custom properties.
+    """
+    planned = []
+    for name in names:
+        if name in SYSTEM_NAMES or name.startswith("odata.") or name.endswith(_ANNOTATION):
+            continue
+        verify_property_name(name)
+        annotation = name + _ANNOTATION
+        planned.append(_Planned(name, json_string(name) + ":", annotation if annotation in names else None))
+    return tuple(planned)
 
 
 def read_object(body: bytes) -> dict[str, Any]:
@@ -136,7 +143,7 @@ def _read_key(properties: dict[str, Any], name: str) -> str | None:
     return value
 
 
-def _write_typed(name: _PropertyName, value: Any, annotation: Any) -> str:
+def _write_typed(name: str, value: Any, annotation: Any) -> str:
     """The member text of an annotated property; raises the service's error for its value."""
     write = _WRITERS.get(annotation) if isinstance(annotation, str) else None
     if write is None:
@@ -146,23 +153,14 @@ def _write_typed(name: _PropertyName, value: Any, annotation: Any) -> str:
     except (ValueError, TypeError):
         raise BodyNotReadable from None
     if annotation in _ANNOTATED or (annotation == EdmType.DOUBLE and text[0] == '"'):
-        return f'{name.annotation_text}:"{annotation}",{name.text}:{text}'
-    return f"{name.text}:{text}"
+        return f'{json_string(name + _ANNOTATION)}:"{annotation}",{json_string(name)}:{text}'
+    return f"{json_string(name)}:{text}"
 
 
-def _write_untyped(value: Any) -> str:
-    """A value without annotation; its JSON form decides the type."""
-    kind = type(value)
-    if kind is str:
-        return _write_string(value)
-    if kind is bool:
-        return "true" if value else "false"
-    if kind is int:
-        if INT32_MIN <= value <= INT32_MAX:
-            return str(value)
-        raise InvalidInput
-    if kind is float:
-        return _write_double(value)
+def _write_integer(value: int) -> str:
+    """A JSON integer without annotation, which is an Int32."""
+    if INT32_MIN <= value <= INT32_MAX:
+        return str(value)
     raise InvalidInput
 
 
@@ -251,6 +249,12 @@ _WRITERS: dict[str, Callable[[Any], str]] = {
     EdmType.GUID: _write_guid,
     EdmType.BINARY: _write_binary,
 }
+_UNTYPED_WRITERS: dict[type, Callable[[Any], str]] = {
+    str: _write_string,
+    bool: _write_boolean,
+    int: _write_integer,
+    float: _write_double,
+}
 _ANNOTATED = frozenset({EdmType.INT64, EdmType.DATETIME, EdmType.GUID, EdmType.BINARY})
 """Types that need an annotation always; a double needs one only where it is a JSON string."""
 
@@ -258,7 +262,7 @@ _ANNOTATED = frozenset({EdmType.INT64, EdmType.DATETIME, EdmType.GUID, EdmType.B
 # ---------------------------------------------------------------- writing
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class EntityView:
     """How entities of one answer are shown: at which level, which properties, under whose address.
 

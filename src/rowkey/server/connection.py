@@ -23,6 +23,7 @@ from typing import Any, Protocol, cast
 from rowkey.errors import InternalError, ServiceError
 from rowkey.server.driver import Driver
 from rowkey.server.limits import Limits
+from rowkey.server.outbox import Outbox
 from rowkey.server.reader import CLOSE, FEED_BYTES_MAX, RequestReader
 from rowkey.server.refusals import RequestTimedOut
 from rowkey.server.writer import BODILESS, format_head
@@ -79,6 +80,7 @@ class Connection(asyncio.Protocol):
         "_loop",
         "_mark",
         "_moved",
+        "_outbox",
         "_reader",
         "_refusal",
         "_refuse",
@@ -92,6 +94,7 @@ class Connection(asyncio.Protocol):
         *,
         forget: "Callable[[Connection], None]",
         loop: asyncio.AbstractEventLoop,
+        outbox: Outbox,
     ) -> None:
         """`forget` is called once, when the connection is closed and nothing of it runs any more."""
         self._handle = service.handle
@@ -99,6 +102,7 @@ class Connection(asyncio.Protocol):
         self._limits = limits
         self._forget = forget
         self._loop = loop
+        self._outbox = outbox
         self._transport: asyncio.Transport | None = None
         self._reader = RequestReader(limits)
         self._current: tuple[Request, str] | None = None
@@ -231,12 +235,12 @@ class Connection(asyncio.Protocol):
         self._answered += 1
         body = response.body
         if not body or request.method == "HEAD" or response.status in BODILESS:
-            transport.write(format_head(response, persistence))
+            self._outbox.send(transport, format_head(response, persistence))
         elif len(body) <= JOINED_BYTES_MAX:
-            transport.write(format_head(response, persistence) + body)
+            self._outbox.send(transport, format_head(response, persistence) + body)
         else:
-            transport.write(format_head(response, persistence))
-            transport.write(body)
+            self._outbox.send(transport, format_head(response, persistence))
+            self._outbox.send(transport, body)
         if persistence is CLOSE:
             self._close()
 
@@ -253,6 +257,7 @@ class Connection(asyncio.Protocol):
         self._is_unsettled = False
         if self._refusal is not None:
             response, self._refusal = self._refuse(self._refusal), None
+            self._outbox.flush()
             transport.write(format_head(response, CLOSE) + response.body)
             self._linger(transport)
         elif self._is_ended:
@@ -260,6 +265,7 @@ class Connection(asyncio.Protocol):
         elif self._reader.is_continue_due:
             self._reader.is_continue_due = False
             if self._reader.is_in_body and not self._reader.body_bytes:
+                self._outbox.flush()
                 transport.write(CONTINUE)
         if self._is_paused and not self._is_closing:
             self._is_paused = False
@@ -295,6 +301,7 @@ class Connection(asyncio.Protocol):
 
     def _close(self) -> None:
         """Close as soon as the client has what was written."""
+        self._outbox.flush()
         self._is_closing = self._is_deaf = True
         self._reader.close()
         if self._transport is not None:

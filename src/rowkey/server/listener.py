@@ -5,6 +5,7 @@ import logging
 
 from rowkey.server.connection import Connection, Handler
 from rowkey.server.limits import Limits
+from rowkey.server.outbox import Outbox
 
 log = logging.getLogger(__name__)
 
@@ -29,9 +30,10 @@ class Listener:
     async def start(self, host: str, port: int) -> None:
         """Accept connections from now on; raises OSError where the address cannot be had."""
         loop = asyncio.get_running_loop()
+        outbox = Outbox(loop)
 
         def connect() -> Connection:
-            connection = Connection(self._service, self._limits, forget=self._forget, loop=loop)
+            connection = Connection(self._service, self._limits, forget=self._forget, loop=loop, outbox=outbox)
             self._connections.add(connection)
             return connection
 

@@ -64,7 +64,6 @@ def body_format(wanted: Format) -> Format:
     raise _REFUSED[wanted]
 
 
-@lru_cache(maxsize=1024)
 def read_format(accept: str | None, format_option: str | None, version_date: str) -> Format:
     """The format asked for by an Accept header and a `$format` option, which wins."""
     if format_option:

@@ -6,7 +6,6 @@ name asks for the secondary. A host whose first label is a known account is host
 """
 
 import re
-from collections.abc import Collection
 from enum import Enum
 from functools import lru_cache
 from typing import NamedTuple
@@ -47,7 +46,7 @@ class Address(NamedTuple):
     query: str
 
 
-def read_address(request: Request, accounts: Collection[str], *, signer: str | None = None) -> Address:
+def read_address(request: Request, accounts: frozenset[str], *, signer: str | None = None) -> Address:
     """Take a request's target apart.
 
     `signer` is the account that the Authorization header names: old clients post batches to `/$batch` at the root in
@@ -56,33 +55,41 @@ def read_address(request: Request, accounts: Collection[str], *, signer: str | N
     """
     target = request.target
     host = request.headers.get("host", "")
-    if not target.startswith("/"):
+    if target[:1] != "/":
         absolute = _ABSOLUTE_FORM.fullmatch(target)
         if absolute is None:
             raise RequestUrlFailedToParse
         host, target = absolute[1], absolute[2] if absolute[2].startswith("/") else "/" + absolute[2]
+    path, _, query = target.partition("?")
+    scheme = "https" if request.is_secure else "http"
+    account, is_secondary = _read_host(host, accounts)
+    if account is not None:
+        return Address(account, is_secondary, False, f"{scheme}://{host}", path, path, query)
+    segment, slash, rest = path[1:].partition("/")
+    base = f"{scheme}://{host}/{segment}"
+    if segment in accounts:
+        return Address(segment, False, True, base, path, "/" + rest, query)
+    account = segment.removesuffix(SECONDARY)
+    if account in accounts:
+        if rest == account or rest.startswith(account + "/"):
+            # The Python SDK addresses the secondary of an emulator as /account-secondary/account/...
+            rest = rest[len(account) + 1 :]
+        return Address(account, True, True, base, path, "/" + rest, query)
+    if signer is not None and signer in accounts and not slash and segment.startswith("$"):
+        return Address(signer, False, True, f"{scheme}://{host}/{signer}", path, path, query)
+    raise ResourceNotFound(layer=Layer.FRONT_END)
+
+
+@lru_cache(maxsize=256)
+def _read_host(host: str, accounts: frozenset[str]) -> tuple[str | None, bool]:
+    """The account that a host names, None in path style, and whether it names the secondary."""
     if not host:
         raise HostInformationNotPresent
     if not _HOST.fullmatch(host):
         raise InvalidUri
-    path, _, query = target.partition("?")
-    scheme = "https" if request.is_secure else "http"
     label = host.partition(".")[0].lower()
-    if label.removesuffix(SECONDARY) in accounts:
-        return Address(
-            label.removesuffix(SECONDARY), label.endswith(SECONDARY), False, f"{scheme}://{host}", path, path, query
-        )
-    segment, slash, rest = path[1:].partition("/")
-    account = segment.removesuffix(SECONDARY)
-    base = f"{scheme}://{host}/{segment}"
-    if account in accounts:
-        if segment != account and (rest == account or rest.startswith(account + "/")):
-            # The Python SDK addresses the secondary of an emulator as /account-secondary/account/...
-            rest = rest[len(account) + 1 :]
-        return Address(account, segment != account, True, base, path, "/" + rest, query)
-    if signer is not None and signer in accounts and not slash and segment.startswith("$"):
-        return Address(signer, False, True, f"{scheme}://{host}/{signer}", path, path, query)
-    raise ResourceNotFound(layer=Layer.FRONT_END)
+    account = label.removesuffix(SECONDARY)
+    return (account, label != account) if account in accounts else (None, False)
 
 
 class ResourceKind(Enum):

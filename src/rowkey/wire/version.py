@@ -2,7 +2,6 @@
 
 import re
 from datetime import date
-from functools import lru_cache
 from typing import NamedTuple
 
 from rowkey.errors import InvalidHeaderValue
@@ -31,7 +30,6 @@ class Version(NamedTuple):
     date: str
 
 
-@lru_cache(maxsize=256)
 def read_version(text: str | None, accept: str | None) -> Version:
     """The version of a request with these x-ms-version and Accept headers.
 

@@ -4,6 +4,7 @@ from bisect import bisect_left, insort
 from collections import defaultdict
 from collections.abc import Iterable
 
+from rowkey.store.embedded.key_code import table_prefix
 from rowkey.store.interface import Table
 
 
@@ -14,6 +15,7 @@ class Catalogue:
         self._names: defaultdict[str, list[str]] = defaultdict(list)
         self._tables: dict[tuple[str, str], Table] = {}
         self._by_identity: dict[int, Table] = {}
+        self._prefixes: dict[int, bytes] = {}
         for table in tables:
             self.add(table)
 
@@ -23,10 +25,12 @@ class Catalogue:
         insort(self._names[table.account], lower_name)
         self._tables[table.account, lower_name] = table
         self._by_identity[table.identity] = table
+        self._prefixes[table.identity] = table_prefix(table.identity)
 
     def remove(self, identity: int) -> None:
         """Show a table no longer."""
         table = self._by_identity.pop(identity)
+        del self._prefixes[identity]
         lower_name = table.name.lower()
         names = self._names[table.account]
         del names[bisect_left(names, lower_name)]
@@ -45,6 +49,10 @@ class Catalogue:
     def has(self, identity: int) -> bool:
         """Whether the table with this identity is there."""
         return identity in self._by_identity
+
+    def prefix(self, identity: int) -> bytes | None:
+        """What the codes of the table's keys begin with, None where the table is gone."""
+        return self._prefixes.get(identity)
 
     def identities(self) -> set[int]:
         """The identities of all tables."""

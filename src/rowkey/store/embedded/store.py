@@ -111,9 +111,10 @@ class EmbeddedStore:
     # ------------------------------------------------------------ entities
 
     async def get(self, table: Table, key: Key) -> str | None:
-        self._verify_live(table)
-        code = write_key(table_prefix(table.identity), key)
-        text: str | None = self._reader.execute(statements.GET_TEXT, (code,)).get
+        prefix = self._catalogue.prefix(table.identity)
+        if prefix is None:
+            raise TableNotFound
+        text: str | None = self._reader.execute(statements.GET_TEXT, (write_key(prefix, key),)).get
         return text
 
     async def write(self, table: Table, writes: Sequence[Write]) -> Sequence[Entity | None]:
