@@ -6,18 +6,21 @@ another emulator, or an account of the service itself (then with `--target-key`)
 
 from __future__ import annotations
 
+import base64
+import hmac
 import socket
 import subprocess
 import sys
 import time
 from dataclasses import dataclass
+from email.utils import formatdate
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
 # The account and the key that every emulator of the service has; published by Microsoft, and secret to nobody.
@@ -44,6 +47,16 @@ class Server:
             f"DefaultEndpointsProtocol={scheme};AccountName={self.account};AccountKey={self.key};"
             f"TableEndpoint={self.endpoint};"
         )
+
+    def sign(self, method: str, target: str, headers: Mapping[str, str]) -> dict[str, str]:
+        """`headers` with those that Shared Key needs for a request: a date, and the signature of it all."""
+        lower = {name.lower(): value for name, value in headers.items()}
+        date = lower.get("x-ms-date") or formatdate(usegmt=True)
+        content = lower.get("content-md5", ""), lower.get("content-type", "")
+        text = "\n".join((method, *content, date, f"/{self.account}{target.partition('?')[0]}"))
+        digest = hmac.digest(base64.b64decode(self.key), text.encode(), "sha256")
+        signature = base64.b64encode(digest).decode()
+        return {"x-ms-date": date, **headers, "Authorization": f"SharedKey {self.account}:{signature}"}
 
 
 class ServerProcess:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 import pytest
 from azure.core import MatchConditions
@@ -107,6 +108,20 @@ class TestTables:
         with pytest.raises(ResourceNotFoundError):
             missing.get_entity("p", "r")
 
+    @pytest.mark.parametrize("name", ["my_table", "1digit", "ab", "a" * 64])
+    def test_entities_of_a_table_that_cannot_be_are_refused_for_its_name(
+        self, service: TableServiceClient, name: str
+    ) -> None:
+        """Not as missing; the client's own live tests ask for this ValueError in every operation."""
+        impossible = service.get_table_client(name)
+        entity = {"PartitionKey": "p", "RowKey": "r"}
+        with pytest.raises(ValueError, match="Storage table names must be alphanumeric"):
+            impossible.create_entity(entity)
+        with pytest.raises(ValueError, match="Storage table names must be alphanumeric"):
+            impossible.upsert_entity(entity)
+        with pytest.raises(ValueError, match="Storage table names must be alphanumeric"):
+            impossible.submit_transaction([("upsert", entity)])
+
     def test_a_wrong_key_is_refused(self, server: Server, table_name: str) -> None:
         credential = AzureNamedKeyCredential(server.account, "d3Jvbmc=")
         with TableServiceClient(server.endpoint, credential=credential, retry_total=0) as stranger:
@@ -115,13 +130,19 @@ class TestTables:
             with pytest.raises(ClientAuthenticationError, match="AuthenticationFailed"):
                 list(stranger.list_tables())
 
-    def test_an_account_url_with_a_table_name_in_it_is_refused(self, server: Server, table: TableClient) -> None:
-        """A common mistake, which the client explains when it sees the service's own answer."""
+    def test_an_account_url_with_a_table_name_in_it_is_refused(
+        self, server: Server, table: TableClient, table_name: str
+    ) -> None:
+        """A common mistake, which the client explains when it sees the service's own answers."""
         credential = AzureNamedKeyCredential(server.account, server.key)
+        with TableServiceClient(f"{server.endpoint}/{table_name}", credential=credential) as mistaken:
+            with pytest.raises(ResourceNotFoundError, match="TableNotFound") as refused:
+                mistaken.create_table(table_name)
+        assert "Please check your account URL" in str(refused.value)
         with TableServiceClient(f"{server.endpoint}/{table.table_name}", credential=credential) as mistaken:
-            with pytest.raises(HttpResponseError, match="PropertiesNeedValue") as refused:
-                mistaken.create_table("other")
-        assert "includes an invalid path" in str(refused.value)
+            with pytest.raises(HttpResponseError, match="PropertiesNeedValue") as refused_too:
+                mistaken.create_table(table_name)
+        assert "Please check your account URL" in str(refused_too.value)
 
 
 class TestWrites:
@@ -286,6 +307,22 @@ class TestKeys:
     def test_a_key_longer_than_one_kibibyte_is_refused(self, table: TableClient, partition: str) -> None:
         with pytest.raises(HttpResponseError, match="KeyValueTooLarge"):
             table.create_entity({"PartitionKey": partition, "RowKey": "k" * 513})
+
+    def test_an_insert_takes_only_strings_for_keys_and_an_update_those_of_its_address(
+        self, table: TableClient, partition: str
+    ) -> None:
+        """The client sends `PartitionKey@odata.type: Edm.Guid` here; what an update's body says of keys is ignored."""
+        entity = {"PartitionKey": UUID(partition), "RowKey": b"raw", "A": 1}
+        with pytest.raises(HttpResponseError) as refused:
+            table.create_entity(entity)
+        assert refused.value.status_code == 400
+        table.upsert_entity({"PartitionKey": str(UUID(partition)), "RowKey": "r"})
+        table.update_entity({**entity, "RowKey": "r"}, UpdateMode.REPLACE)
+        assert dict(table.get_entity(str(UUID(partition)), "r")) == {
+            "PartitionKey": str(UUID(partition)),
+            "RowKey": "r",
+            "A": 1,
+        }
 
     def test_keys_differ_by_letter_case(self, table: TableClient, partition: str) -> None:
         table.create_entity({"PartitionKey": partition, "RowKey": "r", "A": "small"})

@@ -54,7 +54,7 @@ _TOKEN = re.compile(
     | (?P<typed>(?i:datetimeoffset|datetime|time|guid|binary|x)'[^']*+'?)
     | (?P<word_at_quote>{_IDENTIFIER})
     | (?P<string>'[^']*+(?:''[^']*+)*+')
-    | (?P<unfinished_number>-?[0-9]++(?: \.(?![0-9]) | (?:\.[0-9]++)?+[eE][+-]?(?![0-9]) ))
+    | (?P<unfinished_number>-?[0-9]++(?: \.(?![0-9]) | (?:\.[0-9]++)?+[eE][+-]?+(?![0-9]) ))
     | (?P<number>-?(?: [0-9]++(?:\.[0-9]++)?+(?:[eE][+-]?[0-9]++)?+[LlDdMmFf]? | INF(?![0-9A-Za-z_\x80-\U0010ffff]) ))
     | (?P<open>\() | (?P<close>\)) | (?P<comma>,) | (?P<slash>/) | (?P<minus>-)
     | (?P<end>\Z)

@@ -3,8 +3,8 @@
 A bound is a byte string whose order is that of keys: `k` and the UTF-16 code units of a text, or the single byte `z`,
 past every text. An interval is half open; the bound that follows `x` at once is `x` and one zero code unit.
 
-A region is kept in one form: bands of partition keys, ascending and disjoint, each with its intervals of row keys,
-ascending, disjoint and not touching. Union and intersection are merges of two such lists.
+A region is a list of bands of partition keys, ascending and disjoint, each with its intervals of row keys, ascending,
+disjoint and not touching. Union and intersection are merges of two such lists.
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -30,7 +30,7 @@ def write_token(text: str) -> str:
 def read_token(token: str) -> str:
     """The key of a token; text that is no token is a plain key, InvalidInput for a token that is damaged.
 
-    Plain keys are what requests of 2008 send back (`$skip` of that time's reference: raw keys in the headers).
+    Plain keys are what clients of 2008 send back: the reference of that time shows raw keys in the headers.
     """
     if not token.startswith("1!"):
         return token

@@ -62,26 +62,32 @@ def read_entity(body: bytes) -> EntityBody:
     """The entity in a JSON request body; raises the service's errors for bodies, names and values."""
     properties = read_object(body)
     members: dict[str, str] = {}
-    for name, text, annotation in _plan(tuple(properties)):
+    for name, text, annotation, annotated in _plan(tuple(properties)):
         value = properties[name]
         if value is None:
             continue
-        if annotation is None or (edm_type := properties[annotation]) is None:
+        edm_type = None if annotation is None else properties[annotation]
+        if edm_type is None:
             write = _UNTYPED_WRITERS.get(type(value))
             if write is None:
                 raise InvalidInput
             members[name] = text + write(value)
         else:
-            members[name] = _write_typed(name, value, edm_type)
+            value_text = _write_typed(value, edm_type)
+            if edm_type in _ANNOTATED or (edm_type == EdmType.DOUBLE and value_text[0] == '"'):
+                members[name] = f'{annotated}"{edm_type}",{text}{value_text}'
+            else:
+                members[name] = text + value_text
     return EntityBody(_read_key(properties, "PartitionKey"), _read_key(properties, "RowKey"), members)
 
 
 class _Planned(NamedTuple):
-    """A custom property to read: its name, as JSON text with the colon, and the member that annotates it."""
+    """A custom property to read: its name, its name as JSON text with the colon, and the same of what annotates it."""
 
     name: str
     text: str
     annotation: str | None
+    annotation_text: str
 
 
 @lru_cache(maxsize=1024)
@@ -96,7 +102,14 @@ def _plan(names: tuple[str, ...]) -> tuple[_Planned, ...]:
             continue
         verify_property_name(name)
         annotation = name + _ANNOTATION
-        planned.append(_Planned(name, json_string(name) + ":", annotation if annotation in names else None))
+        planned.append(
+            _Planned(
+                name,
+                json_string(name) + ":",
+                annotation if annotation in names else None,
+                json_string(annotation) + ":",
+            )
+        )
     return tuple(planned)
 
 
@@ -143,18 +156,14 @@ def _read_key(properties: dict[str, Any], name: str) -> str | None:
     return value
 
 
-def _write_typed(name: str, value: Any, annotation: Any) -> str:
-    """The member text of an annotated property; raises the service's error for its value."""
-    write = _WRITERS.get(annotation) if isinstance(annotation, str) else None
-    if write is None:
-        raise InvalidInput
+def _write_typed(value: Any, annotation: Any) -> str:
+    """The text of an annotated value; raises the service's error for it."""
     try:
-        text = write(value)
+        return _WRITERS[annotation](value)
+    except KeyError:
+        raise InvalidInput from None
     except (ValueError, TypeError):
         raise BodyNotReadable from None
-    if annotation in _ANNOTATED or (annotation == EdmType.DOUBLE and text[0] == '"'):
-        return f'{json_string(name + _ANNOTATION)}:"{annotation}",{json_string(name)}:{text}'
-    return f"{json_string(name)}:{text}"
 
 
 def _write_integer(value: int) -> str:

@@ -16,19 +16,20 @@ def format_head(response: Response, persistence: str) -> bytes:
     text = _STATUS_LINES.get(status) or _status_line(status)
     if response.phrase is not None:
         text = f"HTTP/1.1 {status} {_one_line(response.phrase)}\r\n"
-    for name, value in response.headers:
-        if "\n" in value:
-            value = _one_line(value)
-        text += f"{name}: {value}\r\n"
+    lines = [f"{name}: {value}\r\n" for name, value in response.headers]
     if status not in BODILESS:
-        text += f"Content-Length: {len(response.body)}\r\n"
+        lines.append(f"Content-Length: {len(response.body)}\r\n")
     elif status == 204:
-        text += "Content-Length: 0\r\n"
-    return f"{text}{persistence}\r\n".encode("latin-1", "replace")
+        lines.append("Content-Length: 0\r\n")
+    head = f"{text}{''.join(lines)}{persistence}\r\n"
+    if head.count("\n") != len(lines) + 2 + bool(persistence):  # a value with a line end in it
+        lines = [f"{_one_line(line)}\r\n" for line in lines]
+        head = f"{text}{''.join(lines)}{persistence}\r\n"
+    return head.encode("latin-1", "replace")
 
 
 def _one_line(text: str) -> str:
-    return text.replace("\r", " ").replace("\n", " ")
+    return text.rstrip("\r\n").replace("\r", " ").replace("\n", " ")
 
 
 def _status_line(status: int) -> str:

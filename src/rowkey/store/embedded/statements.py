@@ -55,6 +55,9 @@ DELETE FROM entity WHERE id IN (SELECT id FROM entity WHERE key >= ? AND key < ?
 GET_TEXT = "SELECT json(body) FROM entity WHERE key = ?"
 GET_TIMESTAMP = "SELECT timestamp FROM entity WHERE key = ?"
 GET_ENTITY = "SELECT timestamp, json(body) FROM entity WHERE key = ?"
+ADD_ENTITY = """
+INSERT INTO entity (key, timestamp, body) VALUES (?, ?, jsonb(?)) ON CONFLICT (key) DO NOTHING RETURNING 1
+"""
 PUT_ENTITY = """
 INSERT INTO entity (key, timestamp, body) VALUES (?, ?, jsonb(?))
 ON CONFLICT (key) DO UPDATE SET timestamp = excluded.timestamp, body = excluded.body

@@ -18,11 +18,11 @@ from typing import Self
 
 import apsw
 
-from rowkey.errors import ResourceNotFound, ServiceError, TableAlreadyExists, TableNotFound
+from rowkey.errors import EntityAlreadyExists, ResourceNotFound, ServiceError, TableAlreadyExists, TableNotFound
 from rowkey.model.datetimes import now_ticks
 from rowkey.model.entity import Entity, Key
 from rowkey.model.key_range import KeyRange
-from rowkey.model.writes import Mode, Write, apply_write
+from rowkey.model.writes import Condition, Mode, Write, apply_write
 from rowkey.odata.ast import Filter
 from rowkey.store.embedded import statements
 from rowkey.store.embedded.catalogue import Catalogue
@@ -49,7 +49,9 @@ class EmbeddedStore:
         # Tables as the open transaction has them; the catalogue shows what is committed.
         self._writable = self._catalogue.identities()
         self._reader = open_reader(folder.database)
-        self._writer = Writer(connection, on_rollback=self._forget_uncommitted)
+        self._is_reading = False
+        self._loop = asyncio.get_running_loop()
+        self._writer = Writer(connection, on_commit=self._end_reading, on_rollback=self._forget_uncommitted)
         self._scanners = ThreadPoolExecutor(_SCAN_THREADS, thread_name_prefix="rowkey-scan")
         self._scanner = threading.local()
         for (identity,) in connection.execute(statements.LIST_DELETED_TABLES):
@@ -71,6 +73,7 @@ class EmbeddedStore:
         """Finish what was accepted, fold the log into the database and let the folder go."""
         await self._writer.close()
         self._scanners.shutdown(wait=True)
+        self._end_reading()
         self._reader.close()
         self._connection.close()
         self._folder.release()
@@ -114,6 +117,11 @@ class EmbeddedStore:
         prefix = self._catalogue.prefix(table.identity)
         if prefix is None:
             raise TableNotFound
+        if not self._is_reading:
+            # All reads of a turn of the event loop share one transaction.
+            self._is_reading = True
+            self._reader.execute("BEGIN")
+            self._loop.call_soon(self._end_reading)
         text: str | None = self._reader.execute(statements.GET_TEXT, (write_key(prefix, key),)).get
         return text
 
@@ -142,33 +150,48 @@ class EmbeddedStore:
             scan = PageScan(connection, prefix, limit=limit, bytes_max=bytes_max, seconds_max=seconds_max)
             return scan.run(ranges, predicate)
 
-        page = await asyncio.get_running_loop().run_in_executor(self._scanners, run)
+        page = await self._loop.run_in_executor(self._scanners, run)
         self._verify_live(table)  # deleted meanwhile: its entities may have been going while they were read
         return page
 
     def _apply(self, table: Table, writes: Sequence[Write]) -> list[Entity | None]:
-        """Check all, then write all; runs inside the writer's transaction."""
+        """Apply the writes of one transaction, all or nothing; runs inside the writer's."""
         if table.identity not in self._writable:
             raise TableNotFound
         now = self._tick()
         prefix = table_prefix(table.identity)
-        codes: list[bytes] = []
-        entities: list[Entity | None] = []
-        for index, write in enumerate(writes):
-            code = write_key(prefix, write.key)
-            try:
-                entities.append(apply_write(self._current(code, write), write, now))
-            except ServiceError as error:
-                error.index = index
-                raise
-            codes.append(code)
         execute = self._connection.execute
-        for code, entity in zip(codes, entities, strict=True):
-            if entity is None:
-                execute(statements.REMOVE_ENTITY, (code,))
-            else:
-                execute(statements.PUT_ENTITY, (code, *entity))
+        entities: list[Entity | None] = []
+        if len(writes) > 1:  # a single one changes nothing when it fails
+            execute("SAVEPOINT entity_group")
+        try:
+            for write in writes:
+                entities.append(self._apply_one(prefix, write, now))
+        except ServiceError as error:
+            error.index = len(entities)
+            if len(writes) > 1:
+                execute("ROLLBACK TO entity_group; RELEASE entity_group")
+            raise
+        if len(writes) > 1:
+            execute("RELEASE entity_group")
         return entities
+
+    def _apply_one(self, prefix: bytes, write: Write, now: int) -> Entity | None:
+        """Apply one write; raises before it has changed anything."""
+        execute = self._connection.execute
+        code = write_key(prefix, write.key)
+        if write.condition is Condition.ABSENT:
+            # An insert needs no look at what is there: the key is unique, and nothing added means that it was taken.
+            entity = apply_write(None, write, now)
+            if entity is not None and execute(statements.ADD_ENTITY, (code, *entity)).get is None:
+                raise EntityAlreadyExists
+            return entity
+        entity = apply_write(self._current(code, write), write, now)
+        if entity is None:
+            execute(statements.REMOVE_ENTITY, (code,))
+        else:
+            execute(statements.PUT_ENTITY, (code, *entity))
+        return entity
 
     def _current(self, code: bytes, write: Write) -> Entity | None:
         """The stored entity; its text only where the write needs it."""
@@ -177,6 +200,12 @@ class EmbeddedStore:
             return None if row is None else Entity(*row)
         timestamp = self._connection.execute(statements.GET_TIMESTAMP, (code,)).get
         return None if timestamp is None else Entity(timestamp, "")
+
+    def _end_reading(self) -> None:
+        """Let later reads see what is committed by now; due at the end of a turn, and before a write is answered."""
+        if self._is_reading:
+            self._is_reading = False
+            self._reader.execute("COMMIT")
 
     def _tick(self) -> int:
         """A time after every one handed out before, so that no ETag is used twice."""

@@ -1,17 +1,20 @@
 """Group commit: everything that waits goes to disk with one fsync.
 
-Jobs are applied to an open transaction on the event loop's thread, each as it comes; the commit, which syncs, runs in a
-thread of its own. Jobs that arrive meanwhile wait and make up the next group, which is begun before the answers of the
-last one go out, so the disk is never idle. A job's verdict is delivered only when its group is on disk, also a refusal:
-it may rest on a neighbour's write. Each verdict is its own: a client that left in mid-commit is passed over.
+A group is gathered as long as each turn of the event loop brings new jobs; then it is applied to one transaction, on
+the loop's thread, and committed, which syncs. Where the disk is slow the commit runs in a thread of its own, and jobs
+that arrive meanwhile make up the next group; where it is quick, waking a thread and being woken by it would take longer
+than the sync itself. A job's verdict is delivered only when its group is on disk, also a refusal: it may rest on a
+neighbour's write. Each verdict is its own: a client that left in mid-commit is passed over.
 
 Why not apply in the thread as well: two threads that both run Python exchange the interpreter's lock at every SQL
-statement, and beside a busy event loop each exchange was measured to take up to a switch interval.
+statement, and beside a busy event loop each exchange was measured to take up to a switch interval
+(`docs/adr/0002-group-commit.md`).
 """
 
 import asyncio
 import logging
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 from queue import SimpleQueue
@@ -23,6 +26,11 @@ from rowkey.store.interface import OutcomeUnknown, StoreUnavailable
 
 log = logging.getLogger(__name__)
 
+_QUICK_SECONDS = 0.001
+"""Commits that take less than this are made on the event loop's thread."""
+_GATHERED_MAX = 128
+"""Jobs that are enough for a group, even if more keep arriving."""
+
 Job = Callable[[], Any]
 """Applies one change through the writer's connection and returns its result, or raises a ServiceError before it has
 changed anything."""
@@ -33,8 +41,11 @@ ThreadJob = Callable[[], bool]
 class Writer:
     """Owns the only writing connection. All methods belong to the event loop's thread."""
 
-    def __init__(self, connection: apsw.Connection, *, on_rollback: Callable[[], None]) -> None:
+    def __init__(
+        self, connection: apsw.Connection, *, on_commit: Callable[[], None], on_rollback: Callable[[], None]
+    ) -> None:
         self._connection = connection
+        self._on_commit = on_commit
         self._on_rollback = on_rollback
         self._loop = asyncio.get_running_loop()
         self._waiting: deque[_Pending] = deque()
@@ -42,6 +53,7 @@ class Writer:
         self._background: deque[ThreadJob] = deque()
         self._is_busy = False
         self._is_scheduled = False
+        self._commit_seconds = 0.0
         self._idle: asyncio.Future[None] | None = None
         self._work: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._run_thread, name="rowkey-commit", daemon=True)
@@ -73,9 +85,15 @@ class Writer:
 
     def _schedule(self) -> None:
         if not self._is_busy and not self._is_scheduled:
-            # At the end of this turn of the loop, so that all that arrived in it makes one group.
             self._is_scheduled = True
-            self._loop.call_soon(self._begin_group)
+            self._loop.call_soon(self._gather, 0)
+
+    def _gather(self, counted: int) -> None:
+        """Begin a group when a turn of the loop has brought nothing new: what arrives together is synced together."""
+        if counted < len(self._waiting) < _GATHERED_MAX:
+            self._loop.call_soon(self._gather, len(self._waiting))
+        else:
+            self._begin_group()
 
     def _begin_group(self) -> None:
         """Apply all that waits and send the commit to the thread."""
@@ -101,13 +119,16 @@ class Writer:
         if self._connection.total_changes() == changes:
             self._connection.execute("ROLLBACK")
             self._finish_group(None)
+        elif self._commit_seconds < _QUICK_SECONDS:
+            self._finish_group(self._commit())
         else:
-            self._work.put(self._commit)
+            self._work.put(self._commit_in_thread)
 
     def _finish_group(self, error: apsw.Error | None) -> None:
-        """The group is on disk, or it is not: begin the next one, then answer this one."""
+        """The group is on disk, or it is not: answer its jobs, and gather the next one."""
         group, self._group = self._group, []
         if error is None:
+            self._on_commit()
             for pending in group:
                 pending.notify()
         else:
@@ -117,9 +138,22 @@ class Writer:
             for pending in group:
                 pending.result, pending.error = None, verdict()
         self._is_busy = False
-        self._begin_group()
         for pending in group:
             pending.deliver()
+        self._schedule()
+
+    def _commit(self) -> apsw.Error | None:
+        """Sync the open transaction; returns why that failed, if it did."""
+        error: apsw.Error | None = None
+        begun = time.perf_counter()
+        try:
+            self._connection.execute("COMMIT")
+        except apsw.Error as failure:
+            error = failure
+        # A slow one counts at once and is forgotten slowly.
+        seconds = time.perf_counter() - begun
+        self._commit_seconds = max(seconds, 0.9 * self._commit_seconds + 0.1 * seconds)
+        return error
 
     def _roll_back(self, error: apsw.Error) -> None:
         log.error("writing failed, nothing of the group is kept: %s: %s", type(error).__name__, error)
@@ -133,13 +167,8 @@ class Writer:
         while (work := self._work.get()) is not None:
             work()
 
-    def _commit(self) -> None:
-        error: apsw.Error | None = None
-        try:
-            self._connection.execute("COMMIT")
-        except apsw.Error as failure:
-            error = failure
-        self._loop.call_soon_threadsafe(self._finish_group, error)
+    def _commit_in_thread(self) -> None:
+        self._loop.call_soon_threadsafe(self._finish_group, self._commit())
 
     def _run_background(self) -> None:
         try:
