@@ -68,12 +68,13 @@ $(VENV)/%.stamp: requirements/%.lock pyproject.toml | $(BIN)/pip
 npm:
 	@if ! command -v npm >/dev/null && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	    echo "npm is missing: installing it with apt-get"; \
-	    apt-get update -qq && apt-get install -y -qq --no-install-recommends nodejs npm >/dev/null; \
+	    apt-get update -qq && apt-get install -y -qq --no-install-recommends nodejs npm >/dev/null \
+	        || echo "apt-get could not install it" >&2; \
 	fi
 	@if command -v npm >/dev/null; then \
 	    $(MAKE) --no-print-directory $(NPM); \
 	else \
-	    echo "npm is missing and may not be installed here: the tests of the JavaScript client will be skipped" >&2; \
+	    echo "npm is missing, and could not be installed: the JavaScript tests will be skipped" >&2; \
 	fi
 
 $(NPM): tests/clients/js/package-lock.json

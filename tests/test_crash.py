@@ -24,6 +24,7 @@ CONNECTIONS = 32
 BATCH_SIZE = 20
 SECONDS_BEFORE_KILL = 0.4
 SECONDS_MORE_EACH_ROUND = 0.07  # so that not every round dies at the same moment of the server's life
+ANSWER_SECONDS_MAX = 20
 CRLF = b"\r\n"
 
 
@@ -97,6 +98,8 @@ async def insert_until_killed(server: Server, name: str, ledger: dict[str, str])
             status, answer, _ = await connection.ask("POST", "/Ledger", headers, body)
             assert status == 204
             ledger[partition_key] = answer["etag"]
+    except TimeoutError:
+        raise  # an OSError too, but no way for a killed server to end
     except (OSError, asyncio.IncompleteReadError):
         await connection.close()
 
@@ -111,6 +114,8 @@ async def transact_until_killed(server: Server, name: str, ledger: dict[str, str
             status, _, content = await connection.ask("POST", "/$batch", headers, batch_of(server, partition_key))
             assert (status, content.count(b"HTTP/1.1 204")) == (202, BATCH_SIZE)
             ledger[partition_key] = ""
+    except TimeoutError:
+        raise  # an OSError too, but no way for a killed server to end
     except (OSError, asyncio.IncompleteReadError):
         await connection.close()
 
@@ -197,9 +202,10 @@ class Connection:
         lines = self._server.sign(method, target, {"Host": url.netloc, **common, **headers})
         head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
         self._writer.write(f"{method} {target} HTTP/1.1\r\n{head}\r\n".encode() + body)
-        status_line, *fields = (await self._reader.readuntil(CRLF + CRLF)).decode().strip().split("\r\n")
-        answer = {name.lower(): value for name, _, value in (line.partition(": ") for line in fields)}
-        content = await self._reader.readexactly(int(answer.get("content-length", "0")))
+        async with asyncio.timeout(ANSWER_SECONDS_MAX):
+            status_line, *fields = (await self._reader.readuntil(CRLF + CRLF)).decode().strip().split("\r\n")
+            answer = {name.lower(): value for name, _, value in (line.partition(": ") for line in fields)}
+            content = await self._reader.readexactly(int(answer.get("content-length", "0")))
         return int(status_line.split(" ")[1]), answer, content
 
     async def close(self) -> None:

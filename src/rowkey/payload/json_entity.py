@@ -297,8 +297,11 @@ def write_entry(text: str, view: EntityView) -> bytes:
 
 def write_feed(texts: str, view: EntityView) -> bytes:
     """Entities (wire texts joined by commas) as the body of an answer."""
-    entries = texts
-    if view.level is not Format.MINIMAL_METADATA or view.select is not None:
+    if view.select is None and view.level is Format.MINIMAL_METADATA:
+        entries = texts
+    elif view.select is None and view.level is Format.NO_METADATA:
+        entries = _without_control(texts)
+    else:
         entries = ",".join(_show(text, view) for text in split_entities(texts))
     if view.level is Format.NO_METADATA:
         return f'{{"value":[{entries}]}}'.encode("ascii")
@@ -324,9 +327,21 @@ def _suffix(view: EntityView) -> str:
     return "&$select=" + json_string(view.select_text.replace(" ", "%20"))[1:-1]
 
 
-_CONTROL = re.compile(r'"(?:odata\.etag":"[^,]*|[^"]*@odata\.type":"Edm\.[A-Za-z0-9]+"),')
-"""Control information with the comma that always follows it. Raw quotes stand only around names and strings, so it
-cannot match within one."""
+_ETAG = re.compile(r'\{"odata\.etag":"[^,]*",')
+_ANNOTATION_MARK = f'{_ANNOTATION}":"Edm.'
+"""Ends the name of every annotation. It holds raw quotes, which stand only around names and strings, so it cannot be
+part of one; and what it annotates always follows, so a comma does."""
+
+
+def _without_control(texts: str) -> str:
+    """Wire texts without ETags and annotations, as a whole: a page has thousands of them."""
+    first, *others = _ETAG.sub("{", texts).split(_ANNOTATION_MARK)
+    if not others:
+        return first
+    kept = [first[: first.rindex('"')]]
+    kept += [part[part.index(",") + 1 : part.rindex('"')] for part in others[:-1]]
+    kept.append(others[-1][others[-1].index(",") + 1 :])
+    return "".join(kept)
 
 
 def _show(text: str, view: EntityView) -> str:
@@ -334,7 +349,7 @@ def _show(text: str, view: EntityView) -> str:
     if view.select is None and view.level is Format.MINIMAL_METADATA:
         return text
     if view.select is None and view.level is Format.NO_METADATA:
-        return _CONTROL.sub("", text)
+        return _without_control(text)
     etag, *members = wire_members(text)
     shown = members if view.select is None else _select(members, view.select)
     if view.level is Format.NO_METADATA:

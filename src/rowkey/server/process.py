@@ -7,6 +7,7 @@ import signal
 from collections.abc import Callable
 
 from rowkey.config import Settings
+from rowkey.server.allocator import hold_freed_memory
 from rowkey.server.listener import Listener
 from rowkey.service import Service
 from rowkey.store.embedded.store import EmbeddedStore
@@ -27,6 +28,7 @@ def run(settings: Settings, announce: Callable[[int], None]) -> None:
     Raises FolderError or AddressError where the server cannot start. A second signal ends the process at once,
     which loses nothing that was acknowledged.
     """
+    hold_freed_memory()
     with asyncio.Runner(loop_factory=_new_event_loop) as runner:
         runner.run(_serve(settings, announce))
 
