@@ -288,9 +288,7 @@ class RequestBodyTooLarge(ServiceError):
 
 class InvalidMd5(ServiceError):
     status, code = 400, "InvalidMd5"
-    message = (
-        "The MD5 value specified in the request is invalid. MD5 value must be 128 bits and base64-encoded."
-    )
+    message = "The MD5 value specified in the request is invalid. MD5 value must be 128 bits and base64-encoded."
 
 
 class Md5Mismatch(ServiceError):
@@ -312,9 +310,7 @@ class AuthenticationFailed(ServiceError):
 
 class InvalidAuthenticationInfo(ServiceError):
     status, code = 400, "InvalidAuthenticationInfo"
-    message = (
-        "Authentication information is not given in the correct format. Check the value of Authorization header."
-    )
+    message = "Authentication information is not given in the correct format. Check the value of Authorization header."
     default_layer = Layer.BARE_FRONT_END
 
 

@@ -11,6 +11,7 @@ from rowkey.errors import (
     NotImplementedOnResource,
 )
 from rowkey.operations.create_table import CreateTable
+from rowkey.operations.create_table_below_table import CreateTableBelowTable
 from rowkey.operations.delete_entity import DeleteEntity
 from rowkey.operations.delete_table import DeleteTable
 from rowkey.operations.entity_group_transaction import EntityGroupTransaction
@@ -53,6 +54,7 @@ ROUTES = (
     Route("PATCH", ResourceKind.ENTITY, False, InsertOrMergeEntity),
     Route("DELETE", ResourceKind.ENTITY, None, DeleteEntity),
     Route("POST", ResourceKind.BATCH, None, EntityGroupTransaction),
+    Route("POST", ResourceKind.TABLES_BELOW_TABLE, None, CreateTableBelowTable),
 )
 
 _INDEX = {

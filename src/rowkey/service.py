@@ -54,9 +54,7 @@ class Service:
 
     def __init__(self, settings: Settings, store: Store) -> None:
         self._store = store
-        self._keys = {
-            account.name: [SigningKey(key) for key in account.keys] for account in settings.accounts.values()
-        }
+        self._keys = {account.name: [SigningKey(key) for key in account.keys] for account in settings.accounts.values()}
         self._accounts = frozenset(self._keys)
         start = secrets.token_hex(10)
         self._id_prefix = f"{start[:8]}-{start[8:12]}-{start[12:16]}-{start[16:20]}-"
@@ -103,9 +101,7 @@ class Service:
             read_timeout(options.get("timeout"))
             verify_options(options)
         resource = read_resource(address.path)
-        return Call(
-            request, method, address, resource, options, *terms, request_id, now, self._open_part, _decode
-        )
+        return Call(request, method, address, resource, options, *terms, request_id, now, self._open_part, _decode)
 
     def _open_part(self, outer: Call, request: Request) -> Call:
         """The call that a part of a batch makes: only the path and query of its URL count, whatever its host."""
@@ -157,9 +153,7 @@ def _verify_md5(request: Request) -> None:
 # ---------------------------------------------------------------- what all answers share
 
 
-def _common_headers(
-    request: Request, version: Version, request_id: str, layer: Layer
-) -> list[tuple[str, str]]:
+def _common_headers(request: Request, version: Version, request_id: str, layer: Layer) -> list[tuple[str, str]]:
     """The headers of every answer of a layer, in the recorded order."""
     headers = [("x-ms-request-id", request_id), *_layer_headers(version.text, layer), _format_date(int(time.time()))]
     client_request_id = request.headers.get("x-ms-client-request-id")
@@ -193,9 +187,7 @@ def _format_date(second: int) -> tuple[str, str]:
     return "Date", formatdate(second, usegmt=True)
 
 
-def _refuse(
-    error: ServiceError, request: Request, terms: Terms | None, request_id: str, now: int
-) -> Response:
+def _refuse(error: ServiceError, request: Request, terms: Terms | None, request_id: str, now: int) -> Response:
     """The answer for an error."""
     version, wanted = terms or fallback_terms(request.headers.get("accept"))
     content_type, body = write_error(error, wanted=wanted, version=version, request_id=request_id, now=now)
@@ -206,5 +198,6 @@ def _refuse(
     if not is_front_end and request.method == "POST" and (preference := read_preference(request)):
         headers.append(("Preference-Applied", preference))
     headers.append(("Content-Type", content_type))
-    phrase = error.text if is_front_end or version.text is None else None
+    # The front end puts its text there too, but says plainly that something is forbidden.
+    phrase = error.text if (is_front_end and error.status != 403) or version.text is None else None
     return Response(error.status, headers, body, phrase)

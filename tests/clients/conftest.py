@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def service(server: Server) -> Iterator[TableServiceClient]:
-    """The account, through the SDK; without retries, so that a failure is seen at once."""
-    with TableServiceClient.from_connection_string(server.connection_string, retry_total=0) as service:
+    """The account, through the SDK; without retries or long waits, so that a failure is seen at once."""
+    with TableServiceClient.from_connection_string(server.connection_string, retry_total=0, read_timeout=30) as service:
         yield service
 
 

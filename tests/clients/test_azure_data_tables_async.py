@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 @pytest.fixture
 async def account(server: Server) -> AsyncIterator[TableServiceClient]:
     """The account, through the asynchronous SDK."""
-    async with TableServiceClient.from_connection_string(server.connection_string, retry_total=0) as account:
+    async with TableServiceClient.from_connection_string(
+        server.connection_string, retry_total=0, read_timeout=30
+    ) as account:
         yield account
 
 

@@ -16,7 +16,16 @@ if TYPE_CHECKING:
 JS = Path(__file__).parent / "js"
 SECONDS_MAX = 120
 
-needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not installed")
+
+def node_version() -> int:
+    """The major version of Node.js, 0 where there is none."""
+    if shutil.which("node") is None:
+        return 0
+    version = subprocess.run(["node", "--version"], capture_output=True, text=True, check=True).stdout
+    return int(version.lstrip("v").partition(".")[0])
+
+
+needs_node = pytest.mark.skipif(node_version() < 20, reason="the client needs Node.js 20 or newer")
 needs_packages = pytest.mark.skipif(
     not (JS / "node_modules" / "@azure" / "data-tables").is_dir(),
     reason="the npm packages are not installed: run `npm ci` in tests/clients/js, or `make npm`",

@@ -1,7 +1,7 @@
-"""Shared Key and Shared Key Lite: the client signs what it asks for with one of the account's keys.
+r"""Shared Key and Shared Key Lite: the client signs what it asks for with one of the account's keys.
 
-    SharedKey       VERB \\n Content-MD5 \\n Content-Type \\n Date \\n CanonicalizedResource
-    SharedKeyLite   Date \\n CanonicalizedResource
+    SharedKey       VERB \n Content-MD5 \n Content-Type \n Date \n CanonicalizedResource
+    SharedKeyLite   Date \n CanonicalizedResource
 
 Date is x-ms-date if sent, else Date, as it stands; CanonicalizedResource is a slash, the account, the path exactly as
 sent (still percent-encoded; in path style it begins with the account again), and `?comp=` if the query has it.
@@ -49,6 +49,7 @@ class SigningKey:
 
 _INNER_PAD = bytes(byte ^ 0x36 for byte in range(256))
 _OUTER_PAD = bytes(byte ^ 0x5C for byte in range(256))
+
 
 def read_signer(request: Request) -> str | None:
     """The account that a Shared Key Authorization header names, if it is one."""
@@ -119,9 +120,7 @@ def _string_to_sign(
     if is_lite:
         return f"{date}\n{resource}"
     headers = request.headers
-    return (
-        f"{request.method}\n{headers.get('content-md5', '')}\n{headers.get('content-type', '')}\n{date}\n{resource}"
-    )
+    return f"{request.method}\n{headers.get('content-md5', '')}\n{headers.get('content-type', '')}\n{date}\n{resource}"
 
 
 def _other_spellings(address: Address) -> Iterator[str]:

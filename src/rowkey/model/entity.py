@@ -1,8 +1,8 @@
-"""An entity, kept as its own wire text.
+r"""An entity, kept as its own wire text.
 
 At rest and in every result an entity is the text that a feed entry has in JSON with minimal metadata:
 
-    {"odata.etag":"W/\\"datetime'...'\\"","PartitionKey":"p","RowKey":"r","Timestamp":"...","Qty":3,"Big@odata.type":...}
+    {"odata.etag":"W/\"datetime'...'\"","PartitionKey":"p","RowKey":"r","Timestamp":"...","Qty":3,"Big@odata.type":...}
 
 pure ASCII, without blanks, properties in wire order. Stores keep it, pages are these texts joined by commas, and the
 other metadata levels and formats are derived from it, so that the common answer costs no encoding at all.
@@ -77,14 +77,11 @@ class WireMember(NamedTuple):
 
 
 def wire_members(text: str) -> list[WireMember]:
-    """All members of an entity's wire text in order, odata.etag and the system properties among them.
+    r"""All members of an entity's wire text in order, odata.etag and the system properties among them.
 
-    Names are as written, that is with `\\uXXXX` escapes. Only for text that `compose_entity` made.
+    Names are as written, that is with `\uXXXX` escapes. Only for text that `compose_entity` made.
     """
-    return [
-        WireMember(match[2], match[1] and match[1][1:-1], match[3], match[0])
-        for match in _MEMBER.finditer(text)
-    ]
+    return [WireMember(match[2], match[1] and match[1][1:-1], match[3], match[0]) for match in _MEMBER.finditer(text)]
 
 
 SYSTEM_NAMES = frozenset({"odata.etag", "PartitionKey", "RowKey", "Timestamp"})
@@ -133,7 +130,7 @@ def _value_bytes(member: WireMember) -> int:
 
 
 def json_string(text: str) -> str:
-    """`text` as the service writes a JSON string: pure ASCII, lower-case `\\uXXXX` (recorded, 18 of 18).
+    r"""`text` as the service writes a JSON string: pure ASCII, lower-case `\uXXXX` (recorded, 18 of 18).
 
     U+007F is ASCII and stands as it is, which the standard library's encoder would escape.
     """

@@ -1,7 +1,7 @@
-"""Ranges of keys, always half open, in the order of results.
+r"""Ranges of keys, always half open, in the order of results.
 
 The order is PartitionKey, then RowKey, each by UTF-16 code units. The string that follows `s` at once in that order is
-`s + "\\0"`: so every kind of bound becomes a half-open one, and no stored key contains U+0000.
+`s + "\0"`: so every kind of bound becomes a half-open one, and no stored key contains U+0000.
 """
 
 from typing import NamedTuple

@@ -100,9 +100,7 @@ class EntityGroupTransaction:
             change_set = f"changesetresponse_{uuid.uuid4()}"
             head = f"Content-Type: multipart/mixed; boundary={change_set}\r\n\r\n".encode("ascii")
             parts = [head + join_multipart(parts, change_set)]
-        return Response(
-            202, [("Content-Type", f"multipart/mixed; boundary={batch}")], join_multipart(parts, batch)
-        )
+        return Response(202, [("Content-Type", f"multipart/mixed; boundary={batch}")], join_multipart(parts, batch))
 
 
 # ---------------------------------------------------------------- reading

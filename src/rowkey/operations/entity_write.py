@@ -58,9 +58,9 @@ def decode_change(call: Call, mode: Mode, condition: Condition | int) -> tuple[s
     if condition is Condition.ANY and call.version.date < UPSERT_SINCE:
         raise MissingRequiredHeader
     verify_body_type(call.request.headers.get("content-type"), call.version.date)
-    body = read_entity(call.request.body)
+    members = read_entity(call.request.body)
     key = call.resource.key
     verify_key_value("PartitionKey", key.partition_key)
     verify_key_value("RowKey", key.row_key)
-    members = {name: body.members[name] for name in sorted(body.members, key=ordinal)}
-    return call.resource.table, Write(mode, key, members, condition), read_preference(call.request)
+    write = Write(mode, key, {name: members[name] for name in sorted(members, key=ordinal)}, condition)
+    return call.resource.table, write, read_preference(call.request)

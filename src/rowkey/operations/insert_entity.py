@@ -3,12 +3,11 @@
 from dataclasses import dataclass
 from typing import Self
 
-from rowkey.errors import PropertiesNeedValue
-from rowkey.model.entity import Entity, Key
+from rowkey.model.entity import Entity
 from rowkey.model.names import verify_key_value
 from rowkey.model.writes import Condition, Mode, Write
 from rowkey.operations.entity_write import EntityWrite
-from rowkey.payload.json_entity import EntityView, entity_link, read_entity, write_entry
+from rowkey.payload.json_entity import EntityView, entity_link, read_new_entity, write_entry
 from rowkey.wire.call import Call
 from rowkey.wire.media import Format, body_format, json_content_type, verify_body_type
 from rowkey.wire.prefer import RETURN_NO_CONTENT, read_preference
@@ -27,13 +26,10 @@ class InsertEntity(EntityWrite):
         preference = read_preference(call.request)
         level = None if preference == RETURN_NO_CONTENT else body_format(call.format)
         verify_body_type(call.request.headers.get("content-type"), call.version.date)
-        body = read_entity(call.request.body)
-        if body.partition_key is None or body.row_key is None:
-            raise PropertiesNeedValue
-        verify_key_value("PartitionKey", body.partition_key)
-        verify_key_value("RowKey", body.row_key)
-        key = Key(body.partition_key, body.row_key)
-        return cls(call.resource.table, Write(Mode.SET, key, body.members, Condition.ABSENT), preference, level)
+        key, members = read_new_entity(call.request.body)
+        verify_key_value("PartitionKey", key.partition_key)
+        verify_key_value("RowKey", key.row_key)
+        return cls(call.resource.table, Write(Mode.SET, key, members, Condition.ABSENT), preference, level)
 
     def respond(self, call: Call, result: Entity) -> Response:
         base = call.address.base

@@ -7,6 +7,7 @@ An operation is a value. `decode` reads a call into one or raises what the servi
 from typing import Any, Protocol, Self
 
 from rowkey.errors import TableNotFound
+from rowkey.model.names import verify_table_name
 from rowkey.store.interface import Store, Table
 from rowkey.wire.call import Call
 from rowkey.wire.request import Response
@@ -27,8 +28,9 @@ class Operation(Protocol):
 
 
 async def require_table(store: Store, account: str, name: str) -> Table:
-    """The table of that name; raises TableNotFound."""
+    """The table of that name; raises TableNotFound, or for a name that no table can have what creating it would."""
     table = await store.find_table(account, name)
     if table is None:
+        verify_table_name(name)
         raise TableNotFound
     return table

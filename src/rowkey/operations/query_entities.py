@@ -2,14 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Self
 
 from rowkey.model.entity import Key
 from rowkey.model.limits import PAGE_BYTES_MAX, PAGE_SECONDS_MAX
+from rowkey.odata.continuation import read_entity_start, write_continuation
 from rowkey.odata.options import read_select, read_top
 from rowkey.odata.parser import parse_filter
 from rowkey.odata.planner import QueryPlan, clip, plan_query
-from rowkey.odata.continuation import read_entity_start, write_continuation
 from rowkey.operations.operation import require_table
 from rowkey.payload.json_entity import EntityView, write_feed
 from rowkey.store.interface import Page, Store
@@ -33,8 +34,7 @@ class QueryEntities:
     def decode(cls, call: Call) -> Self:
         options = call.options
         level = body_format(call.format)
-        text = options.get("$filter", "").strip()
-        plan = plan_query(parse_filter(text) if text else None)
+        plan = _plan(options.get("$filter", "").strip())
         select = read_select(options.get("$select"))
         return cls(call.resource.table, plan, read_entity_start(options), read_top(options.get("$top")), level, select)
 
@@ -64,3 +64,9 @@ class QueryEntities:
             ]
         headers.append(("Content-Type", json_content_type(self.level)))
         return Response(200, headers, write_feed(result.text, view))
+
+
+@lru_cache(maxsize=256)
+def _plan(text: str) -> QueryPlan:
+    """The plan of a `$filter`; the pages of one query ask for the same one again and again."""
+    return plan_query(parse_filter(text) if text else None)

@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
+from rowkey.odata.continuation import read_table_start, write_table_continuation
 from rowkey.odata.evaluator import compile_filter
 from rowkey.odata.options import read_select, read_top
 from rowkey.odata.parser import parse_filter
-from rowkey.odata.continuation import read_table_start, write_table_continuation
 from rowkey.payload.json_table import TableView, write_tables
 from rowkey.store.interface import Store, Table
 from rowkey.wire.call import Call

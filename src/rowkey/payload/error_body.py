@@ -1,5 +1,6 @@
 """Errors as bytes. The service has five forms, by layer, version and what the client can read (all recorded, but for
-the indented one, which is in the documents of 2008)."""
+the indented one, which is in the documents of 2008).
+"""
 
 from rowkey.errors import Layer, ServiceError
 from rowkey.model.datetimes import format_datetime_padded
@@ -22,10 +23,7 @@ def write_error(
     if error.layer is Layer.HEADER:
         return "application/xml", b"\xef\xbb\xbf" + _indented(error.code, text, "\r\n")
     if wanted.is_json:
-        body = (
-            f'{{"odata.error":{{"code":"{error.code}",'
-            f'"message":{{"lang":"en-US","value":{json_string(text)}}}}}}}'
-        )
+        body = f'{{"odata.error":{{"code":"{error.code}","message":{{"lang":"en-US","value":{json_string(text)}}}}}}}'
         return "application/json" if is_front_end else json_content_type(wanted), body.encode("utf-8")
     if is_front_end:
         return "application/xml", (

@@ -1,8 +1,8 @@
 """Entities in JSON: request bodies to members, and wire text to the three metadata levels.
 
 Reading follows the service's leniency: annotations before or after their property, numbers and booleans as strings
-where the annotation says so, `null` as absent, `odata.*` and Timestamp ignored. Writing starts from the stored wire text
-(`model/entity.py`), which is the minimal level; the others take away from it or add to it.
+where the annotation says so, `null` as absent, `odata.*` and Timestamp ignored. Writing starts from the stored wire
+text (`model/entity.py`), which is the minimal level; the others take away from it or add to it.
 """
 
 import base64
@@ -22,6 +22,7 @@ from rowkey.errors import (
     InvalidInput,
     OutOfRangeInput,
     PrimaryKeyPropertyIsInvalidType,
+    PropertiesNeedValue,
     PropertyValueTooLarge,
 )
 from rowkey.model.datetimes import format_datetime, parse_datetime
@@ -37,7 +38,7 @@ from rowkey.model.edm import (
     parse_integer,
     utf16_length,
 )
-from rowkey.model.entity import SYSTEM_NAMES, WireMember, json_string, ordinal, unescape, wire_members
+from rowkey.model.entity import SYSTEM_NAMES, Key, WireMember, json_string, ordinal, unescape, wire_members
 from rowkey.model.limits import BINARY_BYTES_MAX, STRING_UNITS_MAX
 from rowkey.model.names import verify_property_name
 from rowkey.wire.media import Format
@@ -49,18 +50,21 @@ _ANNOTATION = "@odata.type"
 # ---------------------------------------------------------------- reading
 
 
-@dataclass(slots=True)
-class EntityBody:
-    """A request's entity: the keys where it names them, and its custom properties in the order sent."""
-
-    partition_key: str | None
-    row_key: str | None
-    members: dict[str, str]
-
-
-def read_entity(body: bytes) -> EntityBody:
-    """The entity in a JSON request body; raises the service's errors for bodies, names and values."""
+def read_new_entity(body: bytes) -> tuple[Key, dict[str, str]]:
+    """The key and the members of an entity to be inserted; raises as `read_entity`, and for keys that are not there."""
     properties = read_object(body)
+    return Key(_read_key(properties, "PartitionKey"), _read_key(properties, "RowKey")), _read_members(properties)
+
+
+def read_entity(body: bytes) -> dict[str, str]:
+    """The members of an entity in a JSON body, in the order sent; raises the service's errors for names and values.
+
+    Keys in it are not looked at: where an entity has an address, that names them (recorded).
+    """
+    return _read_members(read_object(body))
+
+
+def _read_members(properties: dict[str, Any]) -> dict[str, str]:
     members: dict[str, str] = {}
     for name, text, annotation, annotated in _plan(tuple(properties)):
         value = properties[name]
@@ -78,7 +82,7 @@ def read_entity(body: bytes) -> EntityBody:
                 members[name] = f'{annotated}"{edm_type}",{text}{value_text}'
             else:
                 members[name] = text + value_text
-    return EntityBody(_read_key(properties, "PartitionKey"), _read_key(properties, "RowKey"), members)
+    return members
 
 
 class _Planned(NamedTuple):
@@ -147,10 +151,10 @@ def _verify_unique(body: bytes) -> None:
         raise InvalidInput from None
 
 
-def _read_key(properties: dict[str, Any], name: str) -> str | None:
+def _read_key(properties: dict[str, Any], name: str) -> str:
     value = properties.get(name)
     if value is None:
-        return None
+        raise PropertiesNeedValue
     if not isinstance(value, str) or properties.get(name + _ANNOTATION) not in (None, EdmType.STRING):
         raise PrimaryKeyPropertyIsInvalidType
     return value

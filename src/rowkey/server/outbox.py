@@ -1,8 +1,8 @@
 """Answers of one turn of the event loop, sent together at its end.
 
-A busy server reads many requests in a turn. Written one by one between them, the answers would each wake a client that
-sleeps, at the price of an interrupt of another core, and drag the kernel's code through the caches that the next request
-needs; together they cost little more than half (`docs/adr/0003-answers-leave-together.md`).
+A busy server reads many requests in a turn. Written one by one between them, the answers would each wake a client
+that sleeps, at the price of an interrupt of another core, and drag the kernel's code through the caches that the next
+request needs; together they cost little more than half (`docs/adr/0003-answers-leave-together.md`).
 """
 
 import asyncio

@@ -1,7 +1,6 @@
 """A request as it arrived, and an answer as it leaves: plain values, no sockets."""
 
 from dataclasses import dataclass, field
-from http import HTTPStatus
 
 
 @dataclass(slots=True)
@@ -40,8 +39,30 @@ class Response:
 
 
 def reason_phrase(status: int) -> str:
-    """The standard reason phrase of a status."""
+    """The standard reason phrase of a status that this server answers (RFC 9110; 431: RFC 6585)."""
     return _PHRASES[status]
 
 
-_PHRASES = {status.value: status.phrase for status in HTTPStatus}
+_PHRASES = {
+    200: "OK",
+    201: "Created",
+    202: "Accepted",
+    204: "No Content",
+    304: "Not Modified",
+    400: "Bad Request",
+    401: "Unauthorized",
+    403: "Forbidden",
+    404: "Not Found",
+    405: "Method Not Allowed",
+    408: "Request Timeout",
+    409: "Conflict",
+    411: "Length Required",
+    412: "Precondition Failed",
+    413: "Request Entity Too Large",
+    415: "Unsupported Media Type",
+    417: "Expectation Failed",
+    431: "Request Header Fields Too Large",
+    500: "Internal Server Error",
+    501: "Not Implemented",
+    503: "Service Unavailable",
+}

@@ -103,6 +103,7 @@ class ResourceKind(Enum):
     ENTITIES = "/name"
     ENTITY = "/name(keys)"
     BATCH_BELOW_TABLE = "/name/$batch"
+    TABLES_BELOW_TABLE = "/name/Tables"
     KEYS_BELOW_TABLE = "/name/Tables('x')"
 
     __hash__ = object.__hash__  # members are singletons; Enum's own is a call in Python for each look-up
@@ -162,7 +163,8 @@ def read_resource(path: str) -> Resource:
         # A client that was given a table's URL as the account's (recorded by the SDKs' own tests).
         if below[2] == "$batch":
             return Resource(ResourceKind.BATCH_BELOW_TABLE, below[1])
-        return Resource(ResourceKind.KEYS_BELOW_TABLE if below[4] is not None else ResourceKind.ENTITIES, below[1])
+        has_keys = below[4] is not None
+        return Resource(ResourceKind.KEYS_BELOW_TABLE if has_keys else ResourceKind.TABLES_BELOW_TABLE, below[1])
     if _WITH_KEYS.fullmatch(path):
         raise InvalidPath
     raise ResourceNotFound(layer=Layer.FRONT_END)

@@ -1,7 +1,7 @@
 """The data folder: made, checked, and held by one owner at a time.
 
-    DIR/rowkey.db       the SQLite database, with rowkey.db-wal and rowkey.db-shm while in use
-    DIR/rowkey.lock     held (flock) by the process that owns the folder; its process id is inside
+DIR/rowkey.db       the SQLite database, with rowkey.db-wal and rowkey.db-shm while in use
+DIR/rowkey.lock     held (flock) by the process that owns the folder; its process id is inside
 """
 
 import os

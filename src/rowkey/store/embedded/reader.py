@@ -19,16 +19,39 @@ from rowkey.store.interface import Page
 
 _CHUNK_ENTITIES = 4096
 """Entities that are filtered between two looks at the clock; a few milliseconds."""
+_SMALL_RANGES, _SMALL_ENTITIES, _SMALL_BYTES = 4, 128, 256 * 1024
 _ENTITY_SEPARATOR = ',{"odata.etag":'
 """Stands between two entities and nowhere else: within strings the quotes are escaped."""
 
 
-def open_reader(database: Path) -> apsw.Connection:
+POINT_CACHE_KIB = 32 * 1024
+"""Pages that the connection for point reads and small scans keeps: the entities that are asked for again and again."""
+SCAN_CACHE_KIB = 4 * 1024
+"""What each scanning thread keeps; a scan reads every page once."""
+
+
+def open_reader(database: Path, *, cache_kib: int) -> apsw.Connection:
     """A connection that reads; each thread has its own."""
     connection = apsw.Connection(str(database), flags=apsw.SQLITE_OPEN_READWRITE, statementcachesize=64)
     connection.set_busy_timeout(5000)
     connection.execute(statements.READER_PRAGMAS)
+    connection.pragma("cache_size", -cache_kib)
     return connection
+
+
+def is_small(
+    connection: apsw.Connection, prefix: bytes, ranges: Sequence[KeyRange], *, limit: int, is_filtered: bool
+) -> bool:
+    """Whether a page takes no longer to gather than to hand over to a thread, and to hear of it again."""
+    if len(ranges) > _SMALL_RANGES:
+        return False
+    looked_at = _SMALL_ENTITIES + 1 if is_filtered else min(limit, _SMALL_ENTITIES + 1)
+    entities = size = 0
+    for key_range in ranges:
+        count, total, _ = connection.execute(statements.MEASURE, (*write_range(prefix, key_range), looked_at)).get
+        entities += count
+        size += total or 0
+    return entities <= _SMALL_ENTITIES and size <= _SMALL_BYTES
 
 
 class PageScan:

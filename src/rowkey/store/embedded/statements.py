@@ -36,16 +36,13 @@ PRAGMA temp_store = MEMORY;
 """
 READER_PRAGMAS = """
 PRAGMA query_only = ON;
-PRAGMA cache_size = -8192;
 PRAGMA temp_store = MEMORY;
 """
 
 LIST_TABLES = "SELECT account, name, identity, created FROM table_of_account WHERE NOT is_deleted"
 LIST_DELETED_TABLES = "SELECT identity FROM table_of_account WHERE is_deleted"
 FIND_TABLE = "SELECT identity FROM table_of_account WHERE account = ? AND lower_name = ? AND NOT is_deleted"
-ADD_TABLE = (
-    "INSERT INTO table_of_account (account, name, lower_name, created) VALUES (?, ?, ?, ?) RETURNING identity"
-)
+ADD_TABLE = "INSERT INTO table_of_account (account, name, lower_name, created) VALUES (?, ?, ?, ?) RETURNING identity"
 MARK_TABLE_DELETED = "UPDATE table_of_account SET is_deleted = 1 WHERE identity = ?"
 FORGET_TABLE = "DELETE FROM table_of_account WHERE identity = ?"
 REMOVE_ENTITIES = """

@@ -28,7 +28,7 @@ from rowkey.store.embedded import statements
 from rowkey.store.embedded.catalogue import Catalogue
 from rowkey.store.embedded.folder import DataFolder, FolderError
 from rowkey.store.embedded.key_code import after_table, table_prefix, write_key
-from rowkey.store.embedded.reader import PageScan, open_reader
+from rowkey.store.embedded.reader import POINT_CACHE_KIB, SCAN_CACHE_KIB, PageScan, is_small, open_reader
 from rowkey.store.embedded.writer import Writer
 from rowkey.store.interface import Page, Table
 
@@ -48,7 +48,7 @@ class EmbeddedStore:
         self._catalogue = Catalogue(Table(a, n, i, c) for a, n, i, c in connection.execute(statements.LIST_TABLES))
         # Tables as the open transaction has them; the catalogue shows what is committed.
         self._writable = self._catalogue.identities()
-        self._reader = open_reader(folder.database)
+        self._reader = open_reader(folder.database, cache_kib=POINT_CACHE_KIB)
         self._is_reading = False
         self._loop = asyncio.get_running_loop()
         self._writer = Writer(connection, on_commit=self._end_reading, on_rollback=self._forget_uncommitted)
@@ -141,15 +141,22 @@ class EmbeddedStore:
         predicate: Filter | None,
     ) -> Page:
         self._verify_live(table)
+        prefix = table_prefix(table.identity)
+
+        def gather(connection: apsw.Connection) -> Page:
+            scan = PageScan(connection, prefix, limit=limit, bytes_max=bytes_max, seconds_max=seconds_max)
+            return scan.run(ranges, predicate)
 
         def run() -> Page:
             connection = getattr(self._scanner, "connection", None)
             if connection is None:
-                connection = self._scanner.connection = open_reader(self._folder.database)
-            prefix = table_prefix(table.identity)
-            scan = PageScan(connection, prefix, limit=limit, bytes_max=bytes_max, seconds_max=seconds_max)
-            return scan.run(ranges, predicate)
+                connection = open_reader(self._folder.database, cache_kib=SCAN_CACHE_KIB)
+                self._scanner.connection = connection
+            return gather(connection)
 
+        if is_small(self._reader, prefix, ranges, limit=limit, is_filtered=predicate is not None):
+            self._end_reading()
+            return gather(self._reader)
         page = await self._loop.run_in_executor(self._scanners, run)
         self._verify_live(table)  # deleted meanwhile: its entities may have been going while they were read
         return page
@@ -166,7 +173,7 @@ class EmbeddedStore:
             execute("SAVEPOINT entity_group")
         try:
             for write in writes:
-                entities.append(self._apply_one(prefix, write, now))
+                entities.append(self._apply_one(prefix, write, now))  # noqa: PERF401 - counted when one fails
         except ServiceError as error:
             error.index = len(entities)
             if len(writes) > 1:

@@ -102,7 +102,7 @@ class Writer:
             if self._background:
                 self._is_busy = True
                 self._work.put(self._run_background)
-            elif self._idle is not None:
+            elif self._idle is not None and not self._idle.done():
                 self._idle.set_result(None)
             return
         self._is_busy = True
@@ -188,9 +188,7 @@ class _Pending:
 
     __slots__ = ("_future", "_job", "_on_commit", "error", "result")
 
-    def __init__(
-        self, job: Job, future: "asyncio.Future[Any]", on_commit: Callable[[Any], None] | None
-    ) -> None:
+    def __init__(self, job: Job, future: "asyncio.Future[Any]", on_commit: Callable[[Any], None] | None) -> None:
         self._job = job
         self._future = future
         self._on_commit = on_commit
@@ -206,8 +204,12 @@ class _Pending:
             self.error = error
 
     def notify(self) -> None:
-        if self._on_commit is not None and self.error is None:
+        if self._on_commit is None or self.error is not None:
+            return
+        try:
             self._on_commit(self.result)
+        except Exception:  # must not keep the others waiting
+            log.exception("what should follow a commit failed")
 
     def deliver(self) -> None:
         if self._future.done():  # its client left
