@@ -105,22 +105,25 @@ class Service:
 
     def _open_part(self, outer: Call, request: Request) -> Call:
         """The call that a part of a batch makes: only the path and query of its URL count, whatever its host."""
-        target = request.target
-        if not target.startswith("/"):
-            target = "/" + target.partition("://")[2].partition("/")[2]
-        path, _, query = target.partition("?")
-        account = outer.address.account
-        if outer.address.is_path_style:
-            for segment in (f"/{account}", f"/{account}{SECONDARY}"):
-                if path == segment or path.startswith(segment + "/"):
-                    path = path[len(segment) :] or "/"
-                    break
-        address = outer.address._replace(path=path, query=query)
-        options = read_options(query) if query else {}
+        address, options = _read_part_target(request.target, outer.address)
         terms = read_terms(outer.version.text, request.headers.get("accept"), options.get("$format"))
         if not terms.format.is_json and terms.format is not Format.ATOM:
             terms = Terms(terms.version, Format.MINIMAL_METADATA)
         return self._open(request, address, options, terms, outer.request_id, outer.now)
+
+
+@lru_cache(maxsize=256)
+def _read_part_target(target: str, outer: Address) -> tuple[Address, dict[str, str]]:
+    """The address and the options of a part's URL; inserts into one table all have the same."""
+    if not target.startswith("/"):
+        target = "/" + target.partition("://")[2].partition("/")[2]
+    path, _, query = target.partition("?")
+    if outer.is_path_style:
+        for segment in (f"/{outer.account}", f"/{outer.account}{SECONDARY}"):
+            if path == segment or path.startswith(segment + "/"):
+                path = path[len(segment) :] or "/"
+                break
+    return outer._replace(path=path, query=query), read_options(query) if query else {}
 
 
 def _decode(call: Call) -> Operation:

@@ -12,6 +12,7 @@ A *member* is the text of one custom property with its annotation: `"Big@odata.t
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from json.encoder import encode_basestring_ascii
 from typing import NamedTuple
 
@@ -45,14 +46,18 @@ class Entity(NamedTuple):
 
 def compose_entity(key: Key, timestamp: int, members: Members) -> Entity:
     """The entity with these custom properties as of `timestamp`."""
-    time = format_datetime(timestamp)
+    head, time = _format_stamp(timestamp)
     partition_key, row_key = json_string(key.partition_key), json_string(key.row_key)
     tail = f",{','.join(members.values())}}}" if members else "}"
-    return Entity(
-        timestamp,
-        f'{{"odata.etag":"W/\\"datetime\'{time.replace(":", "%3A")}\'\\"",'
-        f'"PartitionKey":{partition_key},"RowKey":{row_key},"Timestamp":"{time}"{tail}',
-    )
+    return Entity(timestamp, f'{head}{partition_key},"RowKey":{row_key},{time}{tail}')
+
+
+@lru_cache(maxsize=16)
+def _format_stamp(timestamp: int) -> tuple[str, str]:
+    """The text before the partition key and the Timestamp member; the entities of a transaction share them."""
+    time = format_datetime(timestamp)
+    escaped = time.replace(":", "%3A")
+    return f'{{"odata.etag":"W/\\"datetime\'{escaped}\'\\"","PartitionKey":', f'"Timestamp":"{time}"'
 
 
 def etag_of(text: str) -> str:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from rowkey.errors import ResourceNotFound
+from rowkey.odata.options import read_select
 from rowkey.payload.json_table import TableView, write_table
 from rowkey.store.interface import Store, Table
 from rowkey.wire.call import Call
@@ -20,6 +21,7 @@ class GetTable:
 
     @classmethod
     def decode(cls, call: Call) -> Self:
+        read_select(call.options.get("$select"))
         return cls(call.resource.table, body_format(call.format))
 
     async def run(self, store: Store, account: str) -> Table:

@@ -296,7 +296,9 @@ def write_entry(text: str, view: EntityView) -> bytes:
     entry = _show(text, view)
     if view.level is Format.NO_METADATA:
         return entry.encode("ascii")
-    return f'{{"odata.metadata":"{_metadata_url(view)}/@Element{_suffix(view)}",{entry[1:]}'.encode("ascii")
+    return f'{{"odata.metadata":"{_metadata_url(view)}/@Element{metadata_suffix(view.select_text)}",{entry[1:]}'.encode(
+        "ascii"
+    )
 
 
 def write_feed(texts: str, view: EntityView) -> bytes:
@@ -309,7 +311,11 @@ def write_feed(texts: str, view: EntityView) -> bytes:
         entries = ",".join(_show(text, view) for text in split_entities(texts))
     if view.level is Format.NO_METADATA:
         return f'{{"value":[{entries}]}}'.encode("ascii")
-    return f'{{"odata.metadata":"{_metadata_url(view)}{_suffix(view)}","value":[{entries}]}}'.encode("ascii")
+    return (
+        f'{{"odata.metadata":"{_metadata_url(view)}{metadata_suffix(view.select_text)}","value":[{entries}]}}'.encode(
+            "ascii"
+        )
+    )
 
 
 def split_entities(texts: str) -> list[str]:
@@ -324,11 +330,11 @@ def _metadata_url(view: EntityView) -> str:
     return f"{view.base}/$metadata#{view.table}"
 
 
-def _suffix(view: EntityView) -> str:
-    """What `$select` adds to odata.metadata: its text, a blank as %20 (recorded)."""
-    if view.select_text is None:
+def metadata_suffix(select_text: str | None) -> str:
+    """What `$select` adds to odata.metadata: its text, decoded but for blanks, which are %20 (recorded)."""
+    if select_text is None:
         return ""
-    return "&$select=" + json_string(view.select_text.replace(" ", "%20"))[1:-1]
+    return "&$select=" + json_string(select_text.replace(" ", "%20"))[1:-1]
 
 
 _ETAG = re.compile(r'\{"odata\.etag":"[^,]*",')

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rowkey.errors import InvalidInput, PropertiesNeedValue
-from rowkey.payload.json_entity import read_object
+from rowkey.payload.json_entity import metadata_suffix, read_object
 from rowkey.wire.media import Format
 
 
@@ -32,7 +32,9 @@ def write_table(name: str, view: TableView) -> bytes:
     """One table as the body of an answer."""
     entry = _show(name, view)
     if view.level is not Format.NO_METADATA:
-        entry = f'{{"odata.metadata":"{view.base}/$metadata#Tables/@Element{_suffix(view)}",{entry[1:]}'
+        entry = (
+            f'{{"odata.metadata":"{view.base}/$metadata#Tables/@Element{metadata_suffix(view.select_text)}",{entry[1:]}'
+        )
     return entry.encode("utf-8")
 
 
@@ -41,11 +43,7 @@ def write_tables(names: Sequence[str], view: TableView) -> bytes:
     value = f'"value":[{",".join(_show(name, view) for name in names)}]'
     if view.level is Format.NO_METADATA:
         return f"{{{value}}}".encode()
-    return f'{{"odata.metadata":"{view.base}/$metadata#Tables{_suffix(view)}",{value}}}'.encode()
-
-
-def _suffix(view: TableView) -> str:
-    return "" if view.select_text is None else "&$select=" + view.select_text.replace(" ", "%20")
+    return f'{{"odata.metadata":"{view.base}/$metadata#Tables{metadata_suffix(view.select_text)}",{value}}}'.encode()
 
 
 def _show(name: str, view: TableView) -> str:

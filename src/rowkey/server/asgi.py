@@ -27,7 +27,7 @@ class Application:
         if scope["type"] == "lifespan":
             await _live(receive, send)
         elif scope["type"] == "http":
-            await _send(await self._answer(scope, receive), send)
+            await _send(await self._answer(scope, receive), send, is_head=scope["method"] == "HEAD")
         else:
             raise ValueError(f"Only HTTP is served, not {scope['type']}.")
 
@@ -65,8 +65,8 @@ async def _live(receive: Receive, send: Send) -> None:
         await send({"type": f"lifespan.{event}.complete"})
 
 
-async def _send(response: Response, send: Send) -> None:
+async def _send(response: Response, send: Send, *, is_head: bool) -> None:
     headers = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in response.headers]
     headers.append((b"content-length", str(len(response.body)).encode()))
     await send({"type": "http.response.start", "status": response.status, "headers": headers})
-    await send({"type": "http.response.body", "body": response.body})
+    await send({"type": "http.response.body", "body": b"" if is_head else response.body})

@@ -30,6 +30,7 @@ CLOSE = "Connection: close\r\n"
 _NAMES: dict[bytes, str] = {}
 """Header names as sent, and in lower case: a handful in practice, so each is converted once."""
 _NAMES_MAX = 1024
+_BLANKS = ("", " ", "\t")
 _NO_PARSER = httptools.HttpRequestParser(object())
 """Stands where the parser of a closed connection stood."""
 _METHODS = {verb.encode(): verb for verb in ("GET", "POST", "PUT", "PATCH", "MERGE", "DELETE", "HEAD", "OPTIONS")}
@@ -152,10 +153,8 @@ class RequestReader:
         if key in headers:
             self._repeat(key, value)
             return
-        try:
-            headers[key] = value.rstrip().decode("ascii")  # llhttp leaves blanks at the end
-        except UnicodeDecodeError:
-            headers[key] = value.rstrip().decode("latin-1")
+        text = value.decode("latin-1")
+        headers[key] = text.rstrip() if text[-1:] in _BLANKS else text  # llhttp leaves blanks at the end
 
     def _repeat(self, key: str, value: bytes) -> None:
         if key == "host":

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from rowkey.errors import ServiceError
+from rowkey.errors import OperationTimedOut, ServerBusy
 from rowkey.model.entity import Entity, Key
 from rowkey.model.key_range import KeyRange
 from rowkey.model.writes import Write
@@ -46,18 +46,12 @@ class Page:
     next_key: Key | None
 
 
-class StoreUnavailable(ServiceError):
+class StoreUnavailable(ServerBusy):
     """The store cannot answer now, and nothing was changed."""
 
-    status, code = 503, "ServerBusy"
-    message = "The server is currently unable to receive requests. Please retry your request."
 
-
-class OutcomeUnknown(ServiceError):
+class OutcomeUnknown(OperationTimedOut):
     """A write that may or may not have happened."""
-
-    status, code = 500, "OperationTimedOut"
-    message = "The operation could not be completed within the permitted time."
 
 
 class Store(Protocol):

@@ -14,7 +14,6 @@ OLDEST = "2008-10-27"
 # What changed when, as far as this server behaves by it. Dates compare as text.
 TRANSACTIONS_SINCE = "2009-04-14"
 UPSERT_SINCE = "2011-08-18"
-SELECT_SINCE = "2011-08-18"
 JSON_SINCE = "2013-08-15"
 JSON_ONLY_SINCE = "2015-12-11"
 ERROR_CODE_HEADER_SINCE = "2017-07-29"

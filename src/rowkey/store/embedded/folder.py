@@ -1,14 +1,22 @@
 """The data folder: made, checked, and held by one owner at a time.
 
 DIR/rowkey.db       the SQLite database, with rowkey.db-wal and rowkey.db-shm while in use
-DIR/rowkey.lock     held (flock) by the process that owns the folder; its process id is inside
+DIR/rowkey.lock     locked by the process that owns the folder; its process id is inside
 """
 
 import os
+import sys
 from pathlib import Path
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
 
 DATABASE_NAME = "rowkey.db"
 LOCK_NAME = "rowkey.lock"
+_LOCKED_OFFSET = 1 << 30
+"""Where Windows locks a byte: away from the process id, which others want to read."""
 
 
 class FolderError(Exception):
@@ -43,7 +51,8 @@ class DataFolder:
                 "Stop that one first, or name another folder with --data."
             ) from None
         os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, f"{os.getpid()}\n".encode("ascii"), 0)
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        os.write(descriptor, f"{os.getpid()}\n".encode("ascii"))
         self._descriptor = descriptor
 
     @property
@@ -52,7 +61,9 @@ class DataFolder:
         return self.path / DATABASE_NAME
 
     def sync(self) -> None:
-        """Make the names of files in the folder durable."""
+        """Make the names of files in the folder durable, where a folder can be opened for that."""
+        if sys.platform == "win32":
+            return
         descriptor = os.open(self.path, os.O_RDONLY)
         try:
             os.fsync(descriptor)
@@ -66,7 +77,9 @@ class DataFolder:
 
 
 def _lock(descriptor: int) -> None:
-    """Take the whole file, or raise OSError at once."""
-    import fcntl  # noqa: PLC0415 - POSIX only
-
-    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    """Take the lock file, or raise OSError at once; the lock goes with the descriptor."""
+    if sys.platform == "win32":
+        os.lseek(descriptor, _LOCKED_OFFSET, os.SEEK_SET)
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+    else:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

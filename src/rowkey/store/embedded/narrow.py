@@ -73,8 +73,8 @@ def _comparison(comparison: Comparison, parameters: list[str | int | float]) -> 
         parameters.append(value)
         return f"({column} {sql_operator} ? OR typeof({column}) = 'text')"
     if edm_type is EdmType.STRING and isinstance(value, str):
-        if operator != "eq" and any(character > "\ud7ff" for character in value):
-            return None
+        if operator != "eq" and (comparison.name == "Timestamp" or any(character > "\ud7ff" for character in value)):
+            return None  # Timestamp is a date without an annotation
         parameters.append(value)
         if operator == "eq":
             return f"({column} = ?)"

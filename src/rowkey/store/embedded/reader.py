@@ -34,7 +34,7 @@ def open_reader(database: Path, *, cache_kib: int) -> apsw.Connection:
     """A connection that reads; each thread has its own."""
     connection = apsw.Connection(str(database), flags=apsw.SQLITE_OPEN_READWRITE, statementcachesize=64)
     connection.set_busy_timeout(5000)
-    connection.execute(statements.READER_PRAGMAS)
+    connection.execute(statements.READER_PRAGMAS).fetchall()
     connection.pragma("cache_size", -cache_kib)
     return connection
 

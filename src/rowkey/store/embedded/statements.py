@@ -53,7 +53,7 @@ GET_TEXT = "SELECT json(body) FROM entity WHERE key = ?"
 GET_TIMESTAMP = "SELECT timestamp FROM entity WHERE key = ?"
 GET_ENTITY = "SELECT timestamp, json(body) FROM entity WHERE key = ?"
 ADD_ENTITY = """
-INSERT INTO entity (key, timestamp, body) VALUES (?, ?, jsonb(?)) ON CONFLICT (key) DO NOTHING RETURNING 1
+INSERT INTO entity (key, timestamp, body) VALUES (?, ?, jsonb(?)) ON CONFLICT (key) DO NOTHING
 """
 PUT_ENTITY = """
 INSERT INTO entity (key, timestamp, body) VALUES (?, ?, jsonb(?))

@@ -174,8 +174,9 @@ class EmbeddedStore:
         try:
             for write in writes:
                 entities.append(self._apply_one(prefix, write, now))  # noqa: PERF401 - counted when one fails
-        except ServiceError as error:
-            error.index = len(entities)
+        except Exception as error:
+            if isinstance(error, ServiceError):
+                error.index = len(entities)
             if len(writes) > 1:
                 execute("ROLLBACK TO entity_group; RELEASE entity_group")
             raise
@@ -190,8 +191,10 @@ class EmbeddedStore:
         if write.condition is Condition.ABSENT:
             # An insert needs no look at what is there: the key is unique, and nothing added means that it was taken.
             entity = apply_write(None, write, now)
-            if entity is not None and execute(statements.ADD_ENTITY, (code, *entity)).get is None:
-                raise EntityAlreadyExists
+            if entity is not None:
+                execute(statements.ADD_ENTITY, (code, *entity))
+                if self._connection.changes() == 0:
+                    raise EntityAlreadyExists
             return entity
         entity = apply_write(self._current(code, write), write, now)
         if entity is None:
@@ -249,22 +252,28 @@ class EmbeddedStore:
 
 def _open_database(folder: DataFolder) -> apsw.Connection:
     """The writing connection of a folder's database, which is made or checked; raises FolderError."""
-    is_new = not folder.database.exists()
     connection = apsw.Connection(str(folder.database), statementcachesize=64)
     try:
-        connection.execute(statements.WRITER_PRAGMAS)
-        if is_new or connection.execute("SELECT count(*) FROM sqlite_schema").get == 0:
+        is_new = connection.execute("SELECT count(*) FROM sqlite_schema").get == 0
+        if not is_new:
+            _verify_format(folder, connection)
+        connection.execute(statements.WRITER_PRAGMAS).fetchall()  # a statement that returns a row waits to be read
+        if is_new:
             connection.execute(f"BEGIN IMMEDIATE; {statements.SCHEMA}; COMMIT")
             folder.sync()
-        application, form = (connection.pragma(name) for name in ("application_id", "user_version"))
-        if application != statements.APPLICATION_ID:
-            raise FolderError(f"{folder.database} is not a Rowkey database. Name another folder with --data.")
-        if form != statements.FORMAT:
-            raise FolderError(
-                f"{folder.database} has format {form}, and this version of Rowkey reads format {statements.FORMAT}. "
-                "Serve it with the version that wrote it, or name another folder with --data."
-            )
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+def _verify_format(folder: DataFolder, connection: apsw.Connection) -> None:
+    """Raise FolderError unless this version can serve the database."""
+    if connection.pragma("application_id") != statements.APPLICATION_ID:
+        raise FolderError(f"{folder.database} is not a Rowkey database. Name another folder with --data.")
+    form = connection.pragma("user_version")
+    if form != statements.FORMAT:
+        raise FolderError(
+            f"{folder.database} has format {form}, and this version of Rowkey reads format {statements.FORMAT}. "
+            "Serve it with the version that wrote it, or name another folder with --data."
+        )

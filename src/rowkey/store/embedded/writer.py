@@ -32,8 +32,7 @@ _GATHERED_MAX = 128
 """Jobs that are enough for a group, even if more keep arriving."""
 
 Job = Callable[[], Any]
-"""Applies one change through the writer's connection and returns its result, or raises a ServiceError before it has
-changed anything."""
+"""Applies one change through the writer's connection and returns its result, or raises with nothing changed."""
 ThreadJob = Callable[[], bool]
 """Background work, run in the thread inside a transaction of its own; returns whether there is more to do."""
 
@@ -96,7 +95,7 @@ class Writer:
             self._begin_group()
 
     def _begin_group(self) -> None:
-        """Apply all that waits and send the commit to the thread."""
+        """Apply all that waits, and commit it here or in the thread."""
         self._is_scheduled = False
         if not self._waiting:
             if self._background:
@@ -113,11 +112,13 @@ class Writer:
             self._connection.execute("BEGIN IMMEDIATE")
             for pending in group:
                 pending.apply()
+            is_unchanged = self._connection.total_changes() == changes
+            if is_unchanged:
+                self._connection.execute("ROLLBACK")
         except apsw.Error as error:
             self._finish_group(error)
             return
-        if self._connection.total_changes() == changes:
-            self._connection.execute("ROLLBACK")
+        if is_unchanged:
             self._finish_group(None)
         elif self._commit_seconds < _QUICK_SECONDS:
             self._finish_group(self._commit())
