@@ -3,7 +3,6 @@
 import os
 import platform
 import shlex
-import subprocess
 from dataclasses import dataclass, field
 from datetime import date
 from importlib.metadata import version
@@ -13,7 +12,7 @@ from statistics import median
 import apsw
 
 from rowkey import __version__
-from servers import AZURITE, AZURITE_VERSION, HTTP_FLOOR, ROWKEY
+from servers import AZURITE, AZURITE_PACKAGE, HTTP_FLOOR, ROWKEY, azurite_version, node_version
 from workloads import FLOORS, WORKLOADS, Result, Workload
 
 SERVERS = (ROWKEY.name, AZURITE.name)
@@ -95,15 +94,8 @@ def machine() -> list[str]:
         f"{models[0] if models else 'unknown CPU'}, {os.cpu_count()} cores, {platform.system()} {platform.release()}",
         f"Python {platform.python_version()}, uvloop {version('uvloop')}, SQLite {apsw.sqlite_lib_version()}",
         f"Rowkey {__version__}",
-        f"Azurite {AZURITE_VERSION} on Node.js {_node_version()}",
+        f"Azurite {azurite_version()} on Node.js {node_version()}" if AZURITE_PACKAGE.exists() else "no Azurite",
     ]
-
-
-def _node_version() -> str:
-    try:
-        return subprocess.run(["node", "--version"], capture_output=True, text=True, check=True).stdout.strip()
-    except (OSError, subprocess.CalledProcessError):
-        return "(not installed)"
 
 
 # --- tables -----------------------------------------------------------------------------------------------------------

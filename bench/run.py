@@ -261,7 +261,7 @@ def main() -> None:
     CACHE.mkdir(exist_ok=True)
     try:
         if AZURITE in kinds:
-            install_azurite()
+            install_azurite(arguments.azurite)
         measure_empty(bench)
         measure_filled(bench)
     except (ServerError, MeasureError) as failure:
@@ -282,6 +282,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help=f"{QUICK_ENTITIES} entities, one round, short measures")
     parser.add_argument("--only", default="*", metavar="GLOB", help="measures by name, as 'get-*' or 'start-*'")
     parser.add_argument("--server", choices=[ROWKEY.name, AZURITE.name], help="only this one, without ratios")
+    parser.add_argument("--azurite", metavar="VERSION", help="default: the newest that supports the Node.js there is")
     parser.add_argument("--write", action="store_true", help="write docs/benchmarks.md as well")
     return parser.parse_args()
 

@@ -19,8 +19,9 @@ from pathlib import Path
 BENCH = Path(__file__).parent
 CACHE = BENCH / ".cache"
 
-# Azurite 3.37 names Node 22 as the oldest it supports; it also runs on 20.
-AZURITE_VERSION = "3.37.0"
+# The newest Azurite for each Node.js: what `engines` in its package names as the oldest major version it supports.
+AZURITE_FOR_NODE = ((22, "3.37.0"), (21, "3.36.0"), (0, "3.35.0"))
+AZURITE_PACKAGE = CACHE / "azurite/node_modules/azurite/package.json"
 AZURITE_MAIN = CACHE / "azurite/node_modules/azurite/dist/src/table/main.js"
 
 START_SECONDS_MAX = 120.0
@@ -68,18 +69,29 @@ HTTP_FLOOR = Kind(
 )
 
 
-def install_azurite() -> None:
-    """Install the pinned version from npm into the cache, once."""
+def node_version() -> str:
+    """The version of the Node.js on the PATH, as `20.11.1`."""
+    return subprocess.run(["node", "--version"], capture_output=True, text=True, check=True).stdout.strip().lstrip("v")
+
+
+def azurite_version() -> str:
+    """The version of the Azurite in the cache."""
+    return str(json.loads(AZURITE_PACKAGE.read_text())["version"])
+
+
+def install_azurite(version: str | None) -> None:
+    """Install a version from npm into the cache, once: by default the newest that supports the Node.js there is."""
     for program in ("node", "npm"):
         if shutil.which(program) is None:
             raise ServerError(f"{program} is not on the PATH: the comparison needs Node.js (or use --server rowkey)")
-    package = CACHE / "azurite/node_modules/azurite/package.json"
-    if package.exists() and json.loads(package.read_text())["version"] == AZURITE_VERSION:
+    major = int(node_version().partition(".")[0])
+    version = version or next(release for oldest, release in AZURITE_FOR_NODE if major >= oldest)
+    if AZURITE_PACKAGE.exists() and azurite_version() == version:
         return
-    print(f"installing azurite {AZURITE_VERSION} from npm ...", file=sys.stderr)
+    print(f"installing azurite {version} from npm ...", file=sys.stderr)
     folder = CACHE / "azurite"
     folder.mkdir(parents=True, exist_ok=True)
-    command = ["npm", "install", "--prefix", str(folder), "--no-audit", "--no-fund", f"azurite@{AZURITE_VERSION}"]
+    command = ["npm", "install", "--prefix", str(folder), "--no-audit", "--no-fund", f"azurite@{version}"]
     if subprocess.run(command, stdout=sys.stderr, check=False).returncode:
         raise ServerError("npm could not install azurite; its messages are above")
 
