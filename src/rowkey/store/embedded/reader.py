@@ -1,7 +1,8 @@
 """Reading pages: one scan in one read transaction, on a connection of the thread that runs it."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -39,21 +40,6 @@ def open_reader(database: Path, *, cache_kib: int) -> apsw.Connection:
     return connection
 
 
-def is_small(
-    connection: apsw.Connection, prefix: bytes, ranges: Sequence[KeyRange], *, limit: int, is_filtered: bool
-) -> bool:
-    """Whether a page takes no longer to gather than to hand over to a thread, and to hear of it again."""
-    if len(ranges) > _SMALL_RANGES:
-        return False
-    looked_at = _SMALL_ENTITIES + 1 if is_filtered else min(limit, _SMALL_ENTITIES + 1)
-    entities = size = 0
-    for key_range in ranges:
-        count, total, _ = connection.execute(statements.MEASURE, (*write_range(prefix, key_range), looked_at)).get
-        entities += count
-        size += total or 0
-    return entities <= _SMALL_ENTITIES and size <= _SMALL_BYTES
-
-
 class PageScan:
     """The gathering of one page."""
 
@@ -67,24 +53,53 @@ class PageScan:
         self._deadline = time.monotonic() + seconds_max
         self._texts: list[str] = []
         self._count = 0
+        self._measured: dict[bytes, tuple[int, int, bytes]] = {}
+        """Count, size and last key of whole ranges, by their start."""
 
     def run(self, ranges: Sequence[KeyRange], predicate: Filter | None) -> Page:
         """The page of these ranges: scan them in order until one of the bounds is met."""
-        filtered = None if predicate is None else _FilteredScan(predicate)
         codes = [write_range(self._prefix, key_range) for key_range in ranges]
+        with self._one_moment():
+            return self._gather(codes, predicate)
+
+    def run_if_small(self, ranges: Sequence[KeyRange], predicate: Filter | None) -> Page | None:
+        """The page, if it takes no longer to gather than to hand over to a thread and to hear of it again."""
+        if len(ranges) > _SMALL_RANGES:
+            return None
+        codes = [write_range(self._prefix, key_range) for key_range in ranges]
+        with self._one_moment():
+            return self._gather(codes, predicate) if self._is_small(codes, predicate) else None
+
+    @contextmanager
+    def _one_moment(self) -> Iterator[None]:
         self._connection.execute("BEGIN")
         try:
-            for position, (start, end) in enumerate(codes):
-                next_code = self._scan_all(start, end) if filtered is None else self._scan(start, end, filtered)
-                if next_code is None and self._is_full():
-                    next_code = self._first_of(codes[position + 1 :])
-                    if next_code is None:
-                        break
-                if next_code is not None:
-                    return Page(",".join(self._texts), self._count, read_key(next_code))
-            return Page(",".join(self._texts), self._count, None)
+            yield
         finally:
             self._connection.execute("COMMIT")
+
+    def _is_small(self, codes: Sequence[tuple[bytes, bytes]], predicate: Filter | None) -> bool:
+        looked_at = _SMALL_ENTITIES + 1 if predicate is not None else min(self._limit, _SMALL_ENTITIES + 1)
+        entities = size = 0
+        for start, end in codes:
+            count, total, last = self._one(statements.MEASURE, (start, end, looked_at))
+            if 0 < count < looked_at:
+                self._measured[start] = count, total, last
+            entities += count
+            size += total or 0
+        return entities <= _SMALL_ENTITIES and size <= _SMALL_BYTES
+
+    def _gather(self, codes: Sequence[tuple[bytes, bytes]], predicate: Filter | None) -> Page:
+        filtered = None if predicate is None else _FilteredScan(predicate)
+        for position, (start, end) in enumerate(codes):
+            next_code = self._scan_all(start, end) if filtered is None else self._scan(start, end, filtered)
+            if next_code is None and self._is_full():
+                next_code = self._first_of(codes[position + 1 :])
+                if next_code is None:
+                    break
+            if next_code is not None:
+                return Page(",".join(self._texts), self._count, read_key(next_code))
+        return Page(",".join(self._texts), self._count, None)
 
     def _is_full(self) -> bool:
         return self._count >= self._limit or self._bytes_left <= 0 or time.monotonic() > self._deadline
@@ -106,7 +121,9 @@ class PageScan:
         """Take entities of a range; returns where to go on if the page is full before the range ends."""
         wanted = self._limit - self._count
         while wanted:
-            count, size, last = self._one(statements.MEASURE, (start, end, wanted))
+            count, size, last = self._measured.pop(start, (wanted + 1, 0, b""))
+            if count > wanted:
+                count, size, last = self._one(statements.MEASURE, (start, end, wanted))
             if not count:
                 return None
             if size <= self._bytes_left or count == 1:

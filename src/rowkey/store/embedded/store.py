@@ -28,7 +28,7 @@ from rowkey.store.embedded import statements
 from rowkey.store.embedded.catalogue import Catalogue
 from rowkey.store.embedded.folder import DataFolder, FolderError
 from rowkey.store.embedded.key_code import after_table, table_prefix, write_key
-from rowkey.store.embedded.reader import POINT_CACHE_KIB, SCAN_CACHE_KIB, PageScan, is_small, open_reader
+from rowkey.store.embedded.reader import POINT_CACHE_KIB, SCAN_CACHE_KIB, PageScan, open_reader
 from rowkey.store.embedded.writer import Writer
 from rowkey.store.interface import Page, Table
 
@@ -143,20 +143,20 @@ class EmbeddedStore:
         self._verify_live(table)
         prefix = table_prefix(table.identity)
 
-        def gather(connection: apsw.Connection) -> Page:
-            scan = PageScan(connection, prefix, limit=limit, bytes_max=bytes_max, seconds_max=seconds_max)
-            return scan.run(ranges, predicate)
+        def page_scan(connection: apsw.Connection) -> PageScan:
+            return PageScan(connection, prefix, limit=limit, bytes_max=bytes_max, seconds_max=seconds_max)
 
         def run() -> Page:
             connection = getattr(self._scanner, "connection", None)
             if connection is None:
                 connection = open_reader(self._folder.database, cache_kib=SCAN_CACHE_KIB)
                 self._scanner.connection = connection
-            return gather(connection)
+            return page_scan(connection).run(ranges, predicate)
 
-        if is_small(self._reader, prefix, ranges, limit=limit, is_filtered=predicate is not None):
-            self._end_reading()
-            return gather(self._reader)
+        self._end_reading()
+        small = page_scan(self._reader).run_if_small(ranges, predicate)
+        if small is not None:
+            return small
         page = await self._loop.run_in_executor(self._scanners, run)
         self._verify_live(table)  # deleted meanwhile: its entities may have been going while they were read
         return page
