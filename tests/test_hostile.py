@@ -222,7 +222,7 @@ VALUES = {
     "DateTime empty": insert_value("Edm.DateTime", '""'),
     "DateTime as number": insert_value("Edm.DateTime", "1"),
     "DateTime in the 13th month": insert_value("Edm.DateTime", '"2026-13-01T00:00:00Z"'),
-    "DateTime on 30 February": insert_value("Edm.DateTime", '"2026-02-30T00:00:00Z"', ""),
+    "DateTime on 30 February": insert_value("Edm.DateTime", '"2026-02-30T00:00:00Z"'),
     "DateTime at 24 o'clock": insert_value("Edm.DateTime", '"2026-01-01T24:00:00Z"'),
     "DateTime in a leap second": insert_value("Edm.DateTime", '"2016-12-31T23:59:60Z"'),
     "DateTime in the year 0": insert_value("Edm.DateTime", '"0000-01-01T00:00:00Z"', ""),
@@ -300,9 +300,7 @@ CHANGES = {
         "PUT", "/Hostile(PartitionKey='p',RowKey='not')", b"{}", {**JSON, "If-Match": "*"}, 404, "ResourceNotFound"
     ),
     "an insert into a table that is not there": Case("POST", "/Nowhere", GOOD.encode(), JSON, 404, "TableNotFound"),
-    "an insert into a table whose name no table can have": Case(
-        "POST", "/" + "a" * 5000, GOOD.encode(), JSON, 404, "TableNotFound"
-    ),
+    "an insert into a table whose name no table can have": Case("POST", "/" + "a" * 5000, GOOD.encode(), JSON, code=""),
 }
 
 
@@ -598,12 +596,12 @@ ADDRESSES = {
         "/Hostile(PartitionKey='%ED%A0%80',RowKey='r')", "RequestUrlFailedToParse"
     ),
     "a path of one parenthesis": get("/%28retry%29", "ResourceNotFound", 404),
-    "an unknown $ resource": get("/$unknown", "", 404),
+    "an unknown $ resource": get("/$unknown", ""),
     "a path below a path": get("/Hostile/a/b/c", "ResourceNotFound", 404),
     "slashes": get("//////", "", 404),
     "dots": get("/../../etc/passwd", "", 404),
     "encoded dots": get("/%2e%2e/%2e%2e/etc/passwd", "", 404),
-    "a table with NUL": get("/%00", "", 404),
+    "a table with NUL": get("/%00", ""),
     "a table that is not there": get("/Nowhere()", "TableNotFound", 404),
     "an entity of a table that is not there": get("/Nowhere(PartitionKey='p',RowKey='r')", "TableNotFound", 404),
     "an entity that is not there": get("/Hostile(PartitionKey='p',RowKey='not')", "ResourceNotFound", 404),
@@ -651,7 +649,7 @@ METHODS = {
         ("DELETE", "/Hostile/Tables('x')", 400, "InvalidInput"),
         ("POST", "/Hostile/$batch", 415, "MediaTypeNotSupported"),
         ("POST", "/Hostile/Tables", 400, "PropertiesNeedValue"),
-        ("POST", "/Nowhere/Tables", 400, "PropertiesNeedValue"),
+        ("POST", "/Nowhere/Tables", 404, "TableNotFound"),
     )
 }
 
@@ -825,7 +823,7 @@ BATCHES = {
     "100,000 delimiters": batch("--b\n" * 100_000),
     "100,000 parts": batch("--b\n\nx\n" * 100_000),
     "a megabyte of dashes": batch("-" * 1_000_000),
-    "a hundred thousand bytes of almost delimiters": batch("--b-" * 25_000),
+    "a megabyte of almost delimiters": batch("--b-" * 250_000),
     "a megabyte of line ends": batch("--b" + "\n" * 1_000_000),
     "a megabyte of blanks": batch("--b" + " " * 1_000_000),
     "4 MiB and more": batch(b"x" * ((4 << 20) + 1), "RequestBodyTooLarge", 413),

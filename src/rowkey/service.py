@@ -68,7 +68,12 @@ class Service:
             signer = read_signer(request) if request.target[1:2] == "$" else None
             address = read_address(request, self._accounts, signer=signer)
             options = read_options(address.query) if address.query else {}
-            terms = read_terms(headers.get("x-ms-version"), headers.get("accept"), options.get("$format"))
+            terms = read_terms(
+                headers.get("x-ms-version"),
+                headers.get("accept"),
+                options.get("$format"),
+                headers.get("maxdataserviceversion") or headers.get("dataserviceversion"),
+            )
             verify_shared_key(request, address, options.get("comp"), self._keys, time.time())
             call = self._open(request, address, options, terms, request_id, now)
             operation = _decode(call)

@@ -25,11 +25,15 @@ def now_ticks() -> int:
     return time.time_ns() // 100 + _UNIX_EPOCH_TICKS
 
 
+class DateOutOfRange(ValueError):
+    """A date and time that the calendar has and the service does not: before 1601."""
+
+
 def parse_datetime(text: str) -> int:
     """Ticks of an ISO 8601 date or date and time, UTC where no offset is given.
 
-    Digits of the fraction past the seventh are cut. Raises ValueError for text of another form, dates that the
-    calendar does not have and instants before 1601: the message of the latter is "out of range".
+    Digits of the fraction past the seventh are cut. Raises ValueError for text of another form and dates that the
+    calendar does not have, DateOutOfRange for instants that cannot be stored.
     """
     if text[10:11] == "T" and text[4:5] == text[7:8] == "-" and (text[19:] == "Z" or _FRACTION.fullmatch(text, 19)):
         ticks = _ticks_of(datetime.fromisoformat(text[:19]))
@@ -38,7 +42,7 @@ def parse_datetime(text: str) -> int:
     else:
         ticks = _parse_any_form(text)
     if not 0 <= ticks <= TICKS_MAX:
-        raise ValueError("out of range")
+        raise DateOutOfRange
     return ticks
 
 

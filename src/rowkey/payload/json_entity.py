@@ -24,8 +24,9 @@ from rowkey.errors import (
     PrimaryKeyPropertyIsInvalidType,
     PropertiesNeedValue,
     PropertyValueTooLarge,
+    TooManyProperties,
 )
-from rowkey.model.datetimes import format_datetime, parse_datetime
+from rowkey.model.datetimes import DateOutOfRange, format_datetime, parse_datetime
 from rowkey.model.edm import (
     INT32_MAX,
     INT32_MIN,
@@ -39,7 +40,7 @@ from rowkey.model.edm import (
     utf16_length,
 )
 from rowkey.model.entity import SYSTEM_NAMES, Key, WireMember, json_string, ordinal, unescape, wire_members
-from rowkey.model.limits import BINARY_BYTES_MAX, STRING_UNITS_MAX
+from rowkey.model.limits import BINARY_BYTES_MAX, PROPERTIES_MAX, STRING_UNITS_MAX
 from rowkey.model.names import verify_property_name
 from rowkey.wire.media import Format
 from rowkey.wire.target import quote_key
@@ -94,12 +95,19 @@ class _Planned(NamedTuple):
     annotation_text: str
 
 
-@lru_cache(maxsize=1024)
+_NAMES_MAX = 4 * (PROPERTIES_MAX + 4)
+"""Names in a body, null properties and annotations included, beyond which it is not looked at closely."""
+
+
+@lru_cache(maxsize=128)
 def _plan(names: tuple[str, ...]) -> tuple[_Planned, ...]:
     """What to read of an object with these names, in this order; clients send the same few shapes all the time.
 
     Keys and Timestamp, annotations and other control information are not custom properties.
     """
+    if len(names) > _NAMES_MAX:
+        raise TooManyProperties
+    annotations = frozenset(name for name in names if name.endswith(_ANNOTATION))
     planned = []
     for name in names:
         if name in SYSTEM_NAMES or name.startswith("odata.") or name.endswith(_ANNOTATION):
@@ -110,7 +118,7 @@ def _plan(names: tuple[str, ...]) -> tuple[_Planned, ...]:
             _Planned(
                 name,
                 json_string(name) + ":",
-                annotation if annotation in names else None,
+                annotation if annotation in annotations else None,
                 json_string(annotation) + ":",
             )
         )
@@ -228,10 +236,8 @@ def _write_datetime(value: Any) -> str:
         raise TypeError
     try:
         return f'"{format_datetime(parse_datetime(value))}"'
-    except ValueError as error:
-        if "out of range" in str(error):
-            raise OutOfRangeInput from None
-        raise
+    except DateOutOfRange:
+        raise OutOfRangeInput from None
 
 
 def _write_guid(value: Any) -> str:

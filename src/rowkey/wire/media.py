@@ -24,6 +24,7 @@ class Format(Enum):
     ATOM = "atom"
     NOTHING_NAMED = "nothing named"
     VERBOSE_JSON = "verbose"
+    EARLY_JSON = "JSON, by a version that has none"
     UNKNOWN = "unknown"
 
     __hash__ = object.__hash__  # members are singletons; Enum's own is a call in Python for each look-up
@@ -43,6 +44,7 @@ _REFUSED: dict[Format, type[ServiceError]] = {
     Format.ATOM: AtomFormatNotSupported,
     Format.NOTHING_NAMED: AtomFormatNotSupported,  # Atom is the default that this version no longer has
     Format.VERBOSE_JSON: JsonVerboseFormatNotSupported,
+    Format.EARLY_JSON: JsonFormatNotSupported,
     Format.UNKNOWN: MediaTypeNotSupported,
 }
 
@@ -91,7 +93,8 @@ def _best(wanted: list[Format], version_date: str) -> Format:
     legal = [item for item in wanted if item is not Format.UNKNOWN]
     if version_date >= JSON_ONLY_SINCE:
         legal = [item for item in legal if item is not Format.ATOM] or legal
-    return legal[0] if legal else Format.UNKNOWN
+    best = legal[0] if legal else Format.UNKNOWN
+    return Format.EARLY_JSON if best.is_json and version_date < JSON_SINCE else best
 
 
 @lru_cache(maxsize=1024)

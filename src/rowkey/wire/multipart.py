@@ -42,8 +42,8 @@ def split_multipart(body: bytes, boundary: str) -> list[Part]:
     position = body.find(delimiter)
     while position >= 0:
         after = position + len(delimiter)
-        line_end = body.find(b"\n", after)
-        line_end = len(body) if line_end < 0 else line_end
+        line_end = body.find(b"\n", after, after + _LINE_BYTES_MAX)
+        line_end = min(len(body), after + _LINE_BYTES_MAX) if line_end < 0 else line_end
         rest = body[after:line_end].strip()
         if (position == 0 or body[position - 1] == _LF) and (not rest or rest in _DASHES):
             if start is not None:
@@ -59,6 +59,8 @@ def split_multipart(body: bytes, boundary: str) -> list[Part]:
 
 
 _LF = ord("\n")
+_LINE_BYTES_MAX = 256
+"""How far the end of a delimiter's line is looked for; only blanks may stand before it."""
 _DASHES = frozenset(text.encode("utf-8") for text in ("--", "\u2013", "\u2014", "-\u2013", "\u2013-", "-\u2014"))
 
 

@@ -123,7 +123,7 @@ _ENTITY = re.compile(
 )
 _TABLE = re.compile(rf"/Tables\( *(?:TableName *= *)?{_QUOTED} *\)/?", re.IGNORECASE | re.DOTALL)
 _SET = re.compile(r"/([^/()']+)(?:\( *\))?/?")
-_BELOW_TABLE = re.compile(rf"/([^/()']+)/(\$batch|[^/()']+(\( *(?:{_QUOTED})? *\))?)/?", re.DOTALL)
+_BELOW_TABLE = re.compile(rf"/([^/()']+)/(\$batch|[^/()']+(\( *(?:{_QUOTED} *)?\))?)/?", re.DOTALL)
 _WITH_KEYS = re.compile(r"/[^/()']+\(.*\)?/?", re.DOTALL)
 
 _FIXED = {

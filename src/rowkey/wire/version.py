@@ -44,3 +44,15 @@ def read_version(text: str | None, accept: str | None) -> Version:
     except ValueError:
         pass
     raise InvalidHeaderValue
+
+
+_DATA_SERVICE_VERSION = re.compile(r"\s*(\d)\.\d\s*(?:;.*)?")
+_DATA_SERVICE_VERSIONS_SINCE = {"1": OLDEST, "2": UPSERT_SINCE, "3": JSON_SINCE}
+"""OData's major versions, and the protocol versions that brought them; a maximum may lie above all of them."""
+
+
+def verify_data_service_version(text: str, version_date: str) -> None:
+    """Raise InvalidHeaderValue unless `text` is an OData version (`3.0`, `3.0;NetFx`) that the protocol has."""
+    match = _DATA_SERVICE_VERSION.fullmatch(text)
+    if match is None or version_date < _DATA_SERVICE_VERSIONS_SINCE.get(match[1], JSON_SINCE):
+        raise InvalidHeaderValue
