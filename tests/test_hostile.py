@@ -153,6 +153,7 @@ BODIES = {
     "a key given twice": insert_members('"PartitionKey":"q"', "DuplicatePropertiesSpecified"),
     "a name given a thousand times": insert_members(",".join(['"A":1'] * 1000), "DuplicatePropertiesSpecified"),
     "253 properties": insert_members(",".join(f'"A{n}":1' for n in range(253)), "TooManyProperties"),
+    "100,000 properties": insert_members(",".join(f'"A{n}":1' for n in range(100_000)), "TooManyProperties"),
     "an entity over 1 MiB": insert_members(",".join(f'"A{n}":"{"x" * 32_000}"' for n in range(17)), "EntityTooLarge"),
     "a body over 4 MiB": insert(b" " * (4 << 20) + GOOD.encode(), "RequestBodyTooLarge", 413),
 }
@@ -813,6 +814,12 @@ BATCHES = {
         change_set(ONE), "AuthenticationFailed", 403, content_type="multipart/mixed; boundary=граница"
     ),
     "another multipart": batch(change_set(ONE), "MediaTypeNotSupported", 415, "multipart/form-data; boundary=b"),
+    "a megabyte of blanks in a part's target": batch(
+        change_set(f"POST /devstoreaccount1/Hostile/x({' ' * 1_000_000}x HTTP/1.1\n\n{{}}"), "", 0
+    ),
+    "20,000 names selected by a part": batch(
+        QUERY.replace("not')", "not')?$select=" + "a," * 20_000 + "a") + "--b--\n", "", 0
+    ),
     "JSON in place of a batch": batch("{}", "MediaTypeNotSupported", 415, "application/json"),
     "a batch of no type": Case(
         "POST", "/$batch", b"--b--", {"Accept": "application/json"}, 415, "MediaTypeNotSupported"

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from rowkey.model.datetimes import (
     TICKS_MAX,
     TICKS_PER_SECOND,
+    DateOutOfRange,
     format_datetime,
     format_datetime_padded,
     now_ticks,
@@ -57,13 +58,13 @@ REFUSED = [
     *("", "now", "2008", "2008-07", "2008-7-1", "08-07-10", "2008-07-10T", "2008-07-10T12", "2008-07-10T1:2:3Z"),
     *("2008-07-10T12:34:56.Z", "2008-07-10T12:34:56,5Z", "2008-07-10T12:34:56+02", "2008-07-10T12:34:56 Z"),
     *(" 2008-07-10", "2008-07-10\n", "20080710", "+2008-07-10", "-2008-07-10", "12008-07-10", "٢٠٠٨-07-10"),
-    *("2008-02-30", "2007-02-29", "2008-13-01", "2008-00-01", "2008-01-00"),
+    *("0000-01-01", "2008-02-30", "2007-02-29", "2008-13-01", "2008-00-01", "2008-01-00"),
     *("2008-07-10T24:00:00Z", "2008-07-10T12:60:00Z", "2008-12-31T23:59:60Z"),
     *("2008-07-10T12:34:56+15:00", "2008-07-10T12:34:56+01:60"),
 ]
 
 OUT_OF_RANGE = [
-    *("0001-01-01T00:00:00Z", "1600-12-31T23:59:59.9999999Z", "1601-01-01T00:00:00+00:01", "0000-01-01"),
+    *("0001-01-01T00:00:00Z", "1600-12-31T23:59:59.9999999Z", "1601-01-01T00:00:00+00:01"),
     "9999-12-31T23:59:59-00:01",
 ]
 
@@ -87,7 +88,7 @@ def test_what_is_no_instant_is_refused(text: str) -> None:
 
 @pytest.mark.parametrize("text", OUT_OF_RANGE)
 def test_instants_that_the_service_cannot_store_are_out_of_range(text: str) -> None:
-    with pytest.raises(ValueError, match="out of range"):
+    with pytest.raises(DateOutOfRange):
         parse_datetime(text)
 
 

@@ -58,7 +58,7 @@ def read_select(text: str | None) -> tuple[str, ...] | None:
     for part in parts:
         name = part.strip()
         if name != "*":
-            _verify_name(name, text[: position + len(part) - len(part.lstrip())])
+            _verify_name(name, text, position + len(part) - len(part.lstrip()))
         names[name] = None
         position += len(part) + 1
     if "*" in names:
@@ -68,14 +68,14 @@ def read_select(text: str | None) -> tuple[str, ...] | None:
     return tuple(names)
 
 
-def _verify_name(name: str, before: str) -> None:
+def _verify_name(name: str, text: str, position: int) -> None:
     """Raise as the service does for `['age, sex']`: "An identifier was expected at position 0." (recorded)."""
     try:
         verify_property_name(name)
     except PropertyNameTooLong:
         raise InvalidQuery from None
     except PropertyNameInvalid:
-        raise InvalidQuery(f"An identifier was expected at position {utf16_length(before)}.") from None
+        raise InvalidQuery(f"An identifier was expected at position {utf16_length(text[:position])}.") from None
 
 
 def read_timeout(text: str | None) -> float:

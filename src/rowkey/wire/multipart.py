@@ -58,6 +58,8 @@ def split_multipart(body: bytes, boundary: str) -> list[Part]:
     return [_read_part(part) for part in parts if part.strip()]
 
 
+_URL_LENGTH_MAX = 48 * 1024
+"""As long as the target of a request may be."""
 _LF = ord("\n")
 _LINE_BYTES_MAX = 256
 """How far the end of a delimiter's line is looked for; only blanks may stand before it."""
@@ -82,7 +84,7 @@ def read_inner_request(content: bytes) -> Request:
         raise InvalidInput from None
     method, _, remainder = text.partition(" ")
     url, _, protocol = remainder.rpartition(" ")
-    if not url.strip() or not protocol.startswith("HTTP/"):
+    if not url.strip() or len(url) > _URL_LENGTH_MAX or not protocol.startswith("HTTP/"):
         raise InvalidInput
     headers, body = _read_headers(rest)
     return Request(method, url.strip(), headers, body.strip(b"\r\n"))
