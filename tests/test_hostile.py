@@ -731,7 +731,7 @@ HEADERS = {
     "Content-MD5 of another body": change({"Content-MD5": base64.b64encode(bytes(16)).decode()}, "Md5Mismatch"),
     "Content-MD5 that is too short": change({"Content-MD5": "AAAA"}, "InvalidMd5"),
     "Content-MD5 that is no base64": change({"Content-MD5": "###"}, "InvalidMd5"),
-    "Content-MD5 in Cyrillic": change({"Content-MD5": "абв"}, "AuthenticationFailed", 403),
+    "Content-MD5 in Cyrillic": change({"Content-MD5": "абв"}, "InvalidMd5"),
     "X-HTTP-Method in a PUT": change({"X-HTTP-Method": "MERGE"}, "XMethodNotUsingPost"),
     "X-HTTP-Method of nonsense": change({"X-HTTP-Method": "FROB"}, "XMethodIncorrectValue", method="POST"),
     "X-HTTP-Method that is empty": change({"X-HTTP-Method": ""}, "XMethodIncorrectValue", method="POST"),
@@ -810,9 +810,7 @@ BATCHES = {
     "an empty boundary": batch(change_set(ONE), content_type="multipart/mixed; boundary="),
     "an empty quoted boundary": batch(change_set(ONE), content_type='multipart/mixed; boundary=""'),
     "a boundary of 1,000 characters": batch(change_set(ONE), content_type="multipart/mixed; boundary=" + "b" * 1000),
-    "a boundary in Cyrillic": batch(
-        change_set(ONE), "AuthenticationFailed", 403, content_type="multipart/mixed; boundary=граница"
-    ),
+    "a boundary in Cyrillic": batch(change_set(ONE), "", 0, content_type="multipart/mixed; boundary=граница"),
     "another multipart": batch(change_set(ONE), "MediaTypeNotSupported", 415, "multipart/form-data; boundary=b"),
     "a megabyte of blanks in a part's target": batch(
         change_set(f"POST /devstoreaccount1/Hostile/x({' ' * 1_000_000}x HTTP/1.1\n\n{{}}"), "", 0

@@ -424,7 +424,6 @@ class TestContentMd5:
         assert (await ask(service, "GET", ENTITY)).status == 404
 
 
-@pytest.mark.xfail(strict=True, reason="256 addresses of parts are kept for reuse, each as long as a batch may be")
 async def test_nothing_large_is_kept_of_a_batch(service: Service) -> None:
     """The target of a part may be as long as the batch; kept in a cache it would be memory for good."""
     kind = {"content-type": "multipart/mixed; boundary=b"}
@@ -440,7 +439,6 @@ async def test_nothing_large_is_kept_of_a_batch(service: Service) -> None:
     assert kept < 2_000_000
 
 
-@pytest.mark.xfail(strict=True, reason="each selected name copies all the text before it: quadratic in $select")
 async def test_time_of_a_long_selection_in_a_batch_is_linear(service: Service) -> None:
     """Nothing bounds the target of a part; at 4 MiB this takes more than a minute, and nobody else is served."""
     target = f"{ENTITY}?$select={'a,' * 200_000}a"

@@ -126,8 +126,9 @@ class TestSplit:
             split_multipart(b"--b\r\nnonsense\r\n\r\nx\r\n--b--", "b")
 
     def test_boundary_that_is_no_ascii(self) -> None:
+        """Headers are decoded as Latin-1, so that is how a boundary goes back to the bytes that the client sent."""
         body = "--граница\r\nA: 1\r\n\r\nx\r\n--граница--".encode()
-        assert split_multipart(body, "граница") == [Part({"a": "1"}, b"x")]
+        assert split_multipart(body, "граница".encode().decode("latin-1")) == [Part({"a": "1"}, b"x")]
 
     @given(st.lists(st.binary(max_size=40).filter(lambda content: b"--" not in content), max_size=5), st.booleans())
     def test_what_was_joined_is_split_again(self, contents: list[bytes], has_end: bool) -> None:
@@ -279,13 +280,13 @@ class TestTime:
         assert time.process_time() - begun < 0.5
 
 
-@pytest.mark.xfail(strict=True, reason="512 blocks of headers are kept for reuse, each as long as a request may be")
 def test_nothing_large_is_kept() -> None:
     """Whoever sends a few hundred batches with long, different headers must not take gigabytes of memory for good."""
     tracemalloc.start()
     try:
         for number in range(20):
-            read_inner_request(b"GET / HTTP/1.1\r\nX: %d" % number + b"x" * 500_000)
+            with pytest.raises(InvalidInput):
+                read_inner_request(b"GET / HTTP/1.1\r\nX: %d" % number + b"x" * 500_000)
         kept, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

@@ -39,9 +39,17 @@ class SigningKey:
         self._outer = hashlib.sha256(block.translate(_OUTER_PAD))
 
     def sign(self, text: str) -> bytes:
-        """HMAC-SHA256 (RFC 2104) of the text as UTF-8."""
+        """HMAC-SHA256 (RFC 2104) of the text as the bytes that were sent.
+
+        Headers were decoded as Latin-1, whatever the client encoded them in, and so go back to the same bytes; only a
+        decoded query option can hold more than that.
+        """
+        try:
+            message = text.encode("latin-1")
+        except UnicodeEncodeError:
+            message = text.encode("utf-8")
         inner = self._inner.copy()
-        inner.update(text.encode("utf-8"))
+        inner.update(message)
         outer = self._outer.copy()
         outer.update(inner.digest())
         return outer.digest()

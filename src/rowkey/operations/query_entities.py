@@ -66,7 +66,7 @@ class QueryEntities:
         return Response(200, headers, write_feed(result.text, view))
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)
 def _plan(text: str) -> QueryPlan:
     """The plan of a `$filter`; the pages of one query ask for the same one again and again."""
     return plan_query(parse_filter(text) if text else None)

@@ -36,7 +36,7 @@ def split_multipart(body: bytes, boundary: str) -> list[Part]:
 
     A delimiter that ends with dashes, be they typographic, ends the body; so does a delimiter that nothing follows.
     """
-    delimiter = b"--" + boundary.encode("utf-8")
+    delimiter = b"--" + boundary.encode("latin-1", "replace")  # as headers are decoded
     parts: list[bytes] = []
     start: int | None = None
     position = body.find(delimiter)
@@ -102,14 +102,21 @@ def _read_headers(block: bytes) -> tuple[dict[str, str], bytes]:
     """Header lines up to the first blank one, and what follows it."""
     end = block.find(b"\r\n\r\n")
     if end > 0 and block.find(b"\n\n", 0, end) < 0:
-        return _parse_headers(block[:end]), block[end + 4 :]
-    blank = _BLANK_LINE.search(block)
-    if blank is None:
-        return _parse_headers(block), b""
-    return _parse_headers(block[: blank.start()]), block[blank.end() :]
+        head, rest = block[:end], block[end + 4 :]
+    elif blank := _BLANK_LINE.search(block):
+        head, rest = block[: blank.start()], block[blank.end() :]
+    else:
+        head, rest = block, b""
+    if len(head) > _HEAD_BYTES_MAX:
+        raise InvalidInput
+    return _parse_headers(head), rest
 
 
-@lru_cache(maxsize=512)
+_HEAD_BYTES_MAX = 8 * 1024
+"""The headers of a part, which are kept for the parts that follow; a few hundred bytes in practice."""
+
+
+@lru_cache(maxsize=128)
 def _parse_headers(block: bytes) -> dict[str, str]:
     """Header lines as a dict, which is shared and must not be changed: the parts of a batch mostly have the same."""
     headers: dict[str, str] = {}

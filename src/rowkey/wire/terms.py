@@ -14,7 +14,7 @@ class Terms(NamedTuple):
     format: Format
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=256)
 def read_terms(
     version: str | None, accept: str | None, format_option: str | None, data_service_version: str | None = None
 ) -> Terms:
