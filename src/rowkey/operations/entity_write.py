@@ -9,7 +9,7 @@ from rowkey.model.entity import Entity, ordinal
 from rowkey.model.names import verify_key_value
 from rowkey.model.writes import Condition, Mode, Write
 from rowkey.operations.operation import require_table
-from rowkey.payload.json_entity import read_entity
+from rowkey.payload.json_input import read_entity
 from rowkey.store.interface import Store
 from rowkey.wire.call import Call
 from rowkey.wire.media import verify_body_type

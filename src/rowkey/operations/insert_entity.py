@@ -7,7 +7,8 @@ from rowkey.model.entity import Entity
 from rowkey.model.names import verify_key_value
 from rowkey.model.writes import Condition, Mode, Write
 from rowkey.operations.entity_write import EntityWrite
-from rowkey.payload.json_entity import EntityView, entity_link, read_new_entity, write_entry
+from rowkey.payload.json_entity import EntityView, entity_link, write_entry
+from rowkey.payload.json_input import read_new_entity
 from rowkey.wire.call import Call
 from rowkey.wire.media import Format, body_format, json_content_type, verify_body_type
 from rowkey.wire.prefer import RETURN_NO_CONTENT, read_preference

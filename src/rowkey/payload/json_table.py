@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rowkey.errors import InvalidInput, PropertiesNeedValue
-from rowkey.payload.json_entity import metadata_suffix, read_object
+from rowkey.payload.json_entity import metadata_suffix
+from rowkey.payload.json_input import read_object
 from rowkey.wire.media import Format
 
 
