@@ -17,7 +17,19 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from report import EXPLANATION, Record, report
-from servers import AZURITE, BENCH, CACHE, HTTP_FLOOR, ROWKEY, Kind, Server, ServerError, ask, install_azurite
+from servers import (
+    AZURITE,
+    AZURITE_VERSION,
+    BENCH,
+    CACHE,
+    HTTP_FLOOR,
+    ROWKEY,
+    Kind,
+    Server,
+    ServerError,
+    ask,
+    install_azurite,
+)
 from signing import render_head
 from workloads import (
     FILL,
@@ -282,7 +294,9 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help=f"{QUICK_ENTITIES} entities, one round, short measures")
     parser.add_argument("--only", default="*", metavar="GLOB", help="measures by name, as 'get-*' or 'start-*'")
     parser.add_argument("--server", choices=[ROWKEY.name, AZURITE.name], help="only this one, without ratios")
-    parser.add_argument("--azurite", metavar="VERSION", help="default: the newest that supports the Node.js there is")
+    parser.add_argument(
+        "--azurite", default=AZURITE_VERSION, help=f"the version to compare with (default {AZURITE_VERSION})"
+    )
     parser.add_argument("--write", action="store_true", help="write docs/benchmarks.md as well")
     return parser.parse_args()
 

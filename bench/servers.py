@@ -19,8 +19,8 @@ from pathlib import Path
 BENCH = Path(__file__).parent
 CACHE = BENCH / ".cache"
 
-# The newest Azurite for each Node.js: what `engines` in its package names as the oldest major version it supports.
-AZURITE_FOR_NODE = ((22, "3.37.0"), (21, "3.36.0"), (0, "3.35.0"))
+# The newest there is. It names Node 22 as the oldest it supports, and runs on 20; older ones are several times slower.
+AZURITE_VERSION = "3.37.0"
 AZURITE_PACKAGE = CACHE / "azurite/node_modules/azurite/package.json"
 AZURITE_MAIN = CACHE / "azurite/node_modules/azurite/dist/src/table/main.js"
 
@@ -79,13 +79,11 @@ def azurite_version() -> str:
     return str(json.loads(AZURITE_PACKAGE.read_text())["version"])
 
 
-def install_azurite(version: str | None) -> None:
-    """Install a version from npm into the cache, once: by default the newest that supports the Node.js there is."""
+def install_azurite(version: str) -> None:
+    """Install a version from npm into the cache, once."""
     for program in ("node", "npm"):
         if shutil.which(program) is None:
             raise ServerError(f"{program} is not on the PATH: the comparison needs Node.js (or use --server rowkey)")
-    major = int(node_version().partition(".")[0])
-    version = version or next(release for oldest, release in AZURITE_FOR_NODE if major >= oldest)
     if AZURITE_PACKAGE.exists() and azurite_version() == version:
         return
     print(f"installing azurite {version} from npm ...", file=sys.stderr)
