@@ -28,6 +28,9 @@ log = logging.getLogger(__name__)
 
 _QUICK_SECONDS = 0.001
 """Commits that take less than this are made on the event loop's thread."""
+_LOG_PAGES_MAX = 1000
+"""Pages in the write-ahead log (SQLite's own default) with which it is folded into the database before the next group:
+in the thread, so that reads go on; writes wait for some milliseconds."""
 _GATHERED_MAX = 128
 """Jobs that are enough for a group, even if more keep arriving."""
 
@@ -53,6 +56,8 @@ class Writer:
         self._is_busy = False
         self._is_scheduled = False
         self._commit_seconds = 0.0
+        self._log_pages = 0
+        connection.set_wal_hook(self._count_log_pages)
         self._idle: asyncio.Future[None] | None = None
         self._work: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._run_thread, name="rowkey-commit", daemon=True)
@@ -95,8 +100,12 @@ class Writer:
             self._begin_group()
 
     def _begin_group(self) -> None:
-        """Apply all that waits, and commit it here or in the thread."""
+        """Apply all that waits, and commit it here or in the thread; first fold the log, if it has grown long."""
         self._is_scheduled = False
+        if self._log_pages >= _LOG_PAGES_MAX:
+            self._is_busy = True
+            self._work.put(self._fold_log)
+            return
         if not self._waiting:
             if self._background:
                 self._is_busy = True
@@ -156,6 +165,10 @@ class Writer:
         self._commit_seconds = max(seconds, 0.9 * self._commit_seconds + 0.1 * seconds)
         return error
 
+    def _count_log_pages(self, _connection: apsw.Connection, _name: str, pages: int) -> int:
+        self._log_pages = pages
+        return apsw.SQLITE_OK
+
     def _roll_back(self, error: apsw.Error) -> None:
         log.error("writing failed, nothing of the group is kept: %s: %s", type(error).__name__, error)
         if self._connection.in_transaction:
@@ -170,6 +183,14 @@ class Writer:
 
     def _commit_in_thread(self) -> None:
         self._loop.call_soon_threadsafe(self._finish_group, self._commit())
+
+    def _fold_log(self) -> None:
+        self._log_pages = 0
+        try:
+            self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+        except apsw.Error as error:  # nothing is lost: the log only grows on
+            log.warning("folding the log into the database failed: %s", error)
+        self._loop.call_soon_threadsafe(self._finish_group, None)
 
     def _run_background(self) -> None:
         try:
