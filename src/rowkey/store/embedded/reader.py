@@ -13,6 +13,7 @@ from rowkey.model.entity import Key
 from rowkey.model.key_range import KeyRange
 from rowkey.odata.ast import Filter
 from rowkey.odata.evaluator import compile_filter
+from rowkey.payload.json_entity import split_entities
 from rowkey.store.embedded import statements
 from rowkey.store.embedded.key_code import read_key, write_key, write_range
 from rowkey.store.embedded.narrow import narrow
@@ -21,8 +22,6 @@ from rowkey.store.interface import Page
 _CHUNK_ENTITIES = 4096
 """Entities that are filtered between two looks at the clock; a few milliseconds."""
 _SMALL_RANGES, _SMALL_ENTITIES, _SMALL_BYTES = 4, 128, 256 * 1024
-_ENTITY_SEPARATOR = ',{"odata.etag":'
-"""Stands between two entities and nowhere else: within strings the quotes are escaped."""
 
 
 POINT_CACHE_KIB = 32 * 1024
@@ -175,11 +174,9 @@ class PageScan:
     def _take(self, gathered: str, filtered: "_FilteredScan") -> Key:
         """Keep the entities of a JSON array that the filter accepts; returns the key of the last one looked at."""
         entities = orjson.loads(gathered)
-        texts = gathered[1:-1].split(_ENTITY_SEPARATOR)
-        for position, entity in enumerate(entities):
+        for entity, text in zip(entities, split_entities(gathered[1:-1]), strict=True):
             if filtered.matches(entity):
-                text = texts[position]
-                self._texts.append(text if position == 0 else _ENTITY_SEPARATOR[1:] + text)
+                self._texts.append(text)
                 self._count += 1
         return Key(entities[-1]["PartitionKey"], entities[-1]["RowKey"])
 
