@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from rowkey.model.datetimes import TICKS_MAX, format_datetime, parse_datetime
 from rowkey.model.edm import INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, format_double
-from rowkey.model.entity import Key, compose_entity, members_of, ordinal, wire_members
-from rowkey.payload.json_entity import EntityView, split_entities, write_entry, write_feed
+from rowkey.model.entity import Key, compose_entity, members_of, ordinal, split_entities, wire_members
+from rowkey.payload.json_entity import EntityView, write_entry, write_feed
 from rowkey.payload.json_input import read_entity, read_new_entity
 from rowkey.wire.media import Format
 

@@ -89,6 +89,14 @@ def wire_members(text: str) -> list[WireMember]:
     return [WireMember(match[2], match[1] and match[1][1:-1], match[3], match[0]) for match in _MEMBER.finditer(text)]
 
 
+def split_entities(texts: str) -> list[str]:
+    """The wire texts that `texts` joins. Raw quotes stand only around strings, so the mark is unambiguous."""
+    if not texts:
+        return []
+    first, *others = texts.split(',{"odata.etag":')
+    return [first, *('{"odata.etag":' + other for other in others)]
+
+
 SYSTEM_NAMES = frozenset({"odata.etag", "PartitionKey", "RowKey", "Timestamp"})
 
 

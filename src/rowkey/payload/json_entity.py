@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rowkey.model.entity import WireMember, json_string, ordinal, unescape, wire_members
+from rowkey.model.entity import WireMember, json_string, ordinal, split_entities, unescape, wire_members
 from rowkey.wire.media import Format
 from rowkey.wire.target import quote_key
 
@@ -55,14 +55,6 @@ def write_feed(texts: str, view: EntityView) -> bytes:
             "ascii"
         )
     )
-
-
-def split_entities(texts: str) -> list[str]:
-    """The wire texts that `texts` joins. Raw quotes stand only around strings, so the mark is unambiguous."""
-    if not texts:
-        return []
-    first, *others = texts.split(',{"odata.etag":')
-    return [first, *('{"odata.etag":' + other for other in others)]
 
 
 def _metadata_url(view: EntityView) -> str:

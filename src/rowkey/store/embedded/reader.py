@@ -9,11 +9,10 @@ from typing import Any
 import apsw
 import orjson
 
-from rowkey.model.entity import Key
+from rowkey.model.entity import Key, split_entities
 from rowkey.model.key_range import KeyRange
 from rowkey.odata.ast import Filter
 from rowkey.odata.evaluator import compile_filter
-from rowkey.payload.json_entity import split_entities
 from rowkey.store.embedded import statements
 from rowkey.store.embedded.key_code import read_key, write_key, write_range
 from rowkey.store.embedded.narrow import narrow
