@@ -246,6 +246,11 @@ class MethodNotAllowed(ServiceError):
     default_layer = Layer.LIBRARY
 
 
+class UnsupportedHttpVerb(ServiceError):
+    status, code, message = 405, "UnsupportedHttpVerb", "The resource doesn't support the specified HTTP verb."
+    default_layer = Layer.FRONT_END
+
+
 class XMethodNotUsingPost(ServiceError):
     status, code = 400, "XMethodNotUsingPost"
     message = "The request uses X-HTTP-Method with an HTTP verb other than POST."
@@ -286,6 +291,11 @@ class RequestBodyTooLarge(ServiceError):
     message = "The request body is too large and exceeds the maximum permissible limit."
 
 
+class InvalidXmlDocument(ServiceError):
+    status, code, message = 400, "InvalidXmlDocument", "XML specified is not syntactically valid."
+    default_layer = Layer.FRONT_END
+
+
 class InvalidMd5(ServiceError):
     status, code = 400, "InvalidMd5"
     message = "The MD5 value specified in the request is invalid. MD5 value must be 128 bits and base64-encoded."
@@ -312,6 +322,44 @@ class InvalidAuthenticationInfo(ServiceError):
     status, code = 400, "InvalidAuthenticationInfo"
     message = "Authentication information is not given in the correct format. Check the value of Authorization header."
     default_layer = Layer.BARE_FRONT_END
+
+
+class AuthorizationFailure(ServiceError):
+    status, code, message = 403, "AuthorizationFailure", "This request is not authorized to perform this operation."
+
+
+class AuthorizationPermissionMismatch(ServiceError):
+    status, code = 403, "AuthorizationPermissionMismatch"
+    message = "This request is not authorized to perform this operation using this permission."
+
+
+class AuthorizationServiceMismatch(ServiceError):
+    status, code = 403, "AuthorizationServiceMismatch"
+    message = "This request is not authorized to perform this operation using this service."
+
+
+class AuthorizationResourceTypeMismatch(ServiceError):
+    status, code = 403, "AuthorizationResourceTypeMismatch"
+    message = "This request is not authorized to perform this operation using this resource type."
+
+
+class AuthorizationProtocolMismatch(ServiceError):
+    status, code = 403, "AuthorizationProtocolMismatch"
+    message = "This request is not authorized to perform this operation using this protocol."
+
+
+class AuthorizationSourceIPMismatch(ServiceError):
+    status, code = 403, "AuthorizationSourceIPMismatch"
+    message = "This request is not authorized to perform this operation using this source IP {SourceIP}."
+
+    def __init__(self, address: str) -> None:
+        super().__init__(self.message.replace("{SourceIP}", address))
+
+
+class CorsPreflightFailure(ServiceError):
+    status, code = 403, "CorsPreflightFailure"
+    message = "CORS not enabled or no matching rule found for this request."
+    default_layer = Layer.FRONT_END
 
 
 class InsufficientAccountPermissions(ServiceError):

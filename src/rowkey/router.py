@@ -5,10 +5,9 @@ from typing import NamedTuple
 from rowkey.errors import (
     InvalidHttpVerb,
     InvalidInput,
-    Layer,
     MediaTypeNotSupported,
     MethodNotAllowed,
-    NotImplementedOnResource,
+    UnsupportedHttpVerb,
 )
 from rowkey.operations.create_table import CreateTable
 from rowkey.operations.create_table_below_table import CreateTableBelowTable
@@ -69,15 +68,15 @@ READ_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 def route(call: Call) -> type[Operation]:
     """The operation that a call asks for; HEAD is answered as GET without the body.
 
-    Raises MethodNotAllowed, InvalidHttpVerb, NotImplementedOnResource, and for addresses that look as if a table were
-    an account the errors that clients compare word by word.
+    Raises MethodNotAllowed, UnsupportedHttpVerb, InvalidHttpVerb, and for addresses that look as if a table were an
+    account the errors that clients compare word by word.
     """
     kind = call.resource.kind
-    if "comp" in call.options:
-        raise NotImplementedOnResource(layer=Layer.FRONT_END)
     method = "GET" if call.method == "HEAD" else call.method
     operation = _INDEX.get((method, kind, "if-match" in call.request.headers))
     if operation is not None:
+        if call.resource.table.startswith("$") and method != "GET":
+            raise MethodNotAllowed  # what the service writes about itself is only to be read
         return operation
     if method not in _METHODS:
         raise InvalidHttpVerb
@@ -88,4 +87,6 @@ def route(call: Call) -> type[Operation]:
             "The number of keys specified in the URI does not match number of key properties "
             f"for the resource '{call.resource.table}'."
         )
+    if kind in (ResourceKind.SERVICE_PROPERTIES, ResourceKind.SERVICE_STATS, ResourceKind.TABLE_ACL):
+        raise UnsupportedHttpVerb
     raise MethodNotAllowed

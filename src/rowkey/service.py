@@ -1,6 +1,6 @@
 """The spine: one request becomes one answer, from top to bottom.
 
-    Request -> address, version -> authentication -> Call -> route -> decode -> run -> respond -> Response
+    Request -> address, version -> grant -> Call -> route -> permit -> decode -> run -> respond -> Response
 
 The order of the checks is the service's own. What all answers of a layer share is added at the end.
 """
@@ -11,10 +11,12 @@ import itertools
 import logging
 import secrets
 import time
+from collections.abc import Mapping
 from email.utils import formatdate
 from functools import lru_cache
 
 from rowkey import __version__
+from rowkey.auth.grants import ANONYMOUS, OWNER
 from rowkey.auth.shared_key import SigningKey, read_signer, verify_shared_key
 from rowkey.config import Settings
 from rowkey.errors import (
@@ -29,6 +31,7 @@ from rowkey.errors import (
     XMethodNotUsingPost,
 )
 from rowkey.model.datetimes import now_ticks
+from rowkey.model.rights import Grant
 from rowkey.odata.options import read_timeout, verify_options
 from rowkey.operations.operation import Operation
 from rowkey.payload.error_body import write_error
@@ -38,9 +41,17 @@ from rowkey.wire.call import Call
 from rowkey.wire.media import Format
 from rowkey.wire.prefer import read_preference
 from rowkey.wire.request import Request, Response
-from rowkey.wire.target import SECONDARY, Address, read_address, read_options, read_resource
+from rowkey.wire.target import (
+    ACCOUNT_ROOT,
+    SECONDARY,
+    Address,
+    read_address,
+    read_component,
+    read_options,
+    read_resource,
+)
 from rowkey.wire.terms import Terms, fallback_terms, read_terms
-from rowkey.wire.version import CLIENT_REQUEST_ID_SINCE, ERROR_CODE_HEADER_SINCE, Version
+from rowkey.wire.version import CLIENT_REQUEST_ID_SINCE, ERROR_CODE_HEADER_SINCE, Version, choose_version
 
 log = logging.getLogger(__name__)
 
@@ -69,23 +80,34 @@ class Service:
             address = read_address(request, self._accounts, signer=signer)
             options = read_options(address.query) if address.query else {}
             terms = read_terms(
-                headers.get("x-ms-version"),
+                choose_version(headers.get("x-ms-version"), options)
+                if "sig" in options
+                else headers.get("x-ms-version"),
                 headers.get("accept"),
                 options.get("$format"),
                 headers.get("maxdataserviceversion") or headers.get("dataserviceversion"),
             )
-            verify_shared_key(request, address, options.get("comp"), self._keys, time.time())
-            call = self._open(request, address, options, terms, request_id, now)
+            grant = await self._authenticate(request, address, options, terms.version, now)
+            call = self._open(request, address, options, terms, grant, request_id, now)
             operation = _decode(call)
             result = await operation.run(self._store, address.account)
             response = operation.respond(call, result)
+            response.headers = _common_headers(request, terms.version, request_id, response.layer) + response.headers
         except ServiceError as error:
-            return _refuse(error, request, terms, request_id, now)
+            response = _refuse(error, request, terms, request_id, now)
         except Exception:
             log.exception("request %s failed: %s %s", request_id, request.method, request.target)
-            return _refuse(InternalError(), request, terms, request_id, now)
-        response.headers = _common_headers(request, terms.version, request_id, Layer.ENGINE) + response.headers
+            response = _refuse(InternalError(), request, terms, request_id, now)
         return response
+
+    async def _authenticate(
+        self, request: Request, address: Address, options: Mapping[str, str], version: Version, now: int
+    ) -> Grant:
+        """What the request's credentials allow: Authorization before a signature in the query (`auth/`)."""
+        if request.method == "OPTIONS":
+            return ANONYMOUS
+        verify_shared_key(request, address, options.get("comp"), self._keys, time.time())
+        return OWNER
 
     def refuse(self, error: ServiceError) -> Response:
         """The answer to bytes that never became a request."""
@@ -93,7 +115,14 @@ class Service:
         return _refuse(error, Request("", "", {}), None, request_id, now_ticks())
 
     def _open(
-        self, request: Request, address: Address, options: dict[str, str], terms: Terms, request_id: str, now: int
+        self,
+        request: Request,
+        address: Address,
+        options: dict[str, str],
+        terms: Terms,
+        grant: Grant,
+        request_id: str,
+        now: int,
     ) -> Call:
         """A request as a call: its resource, its method after X-HTTP-Method, its options."""
         headers = request.headers
@@ -105,8 +134,12 @@ class Service:
         if options:
             read_timeout(options.get("timeout"))
             verify_options(options)
-        resource = read_resource(address.path)
-        return Call(request, method, address, resource, options, *terms, request_id, now, self._open_part, _decode)
+        resource = ACCOUNT_ROOT if method == "OPTIONS" else read_resource(address.path)
+        if "comp" in options and method != "OPTIONS":
+            resource = read_component(resource, options["comp"], options.get("restype"))
+        return Call(
+            request, method, address, resource, options, *terms, grant, request_id, now, self._open_part, _decode
+        )
 
     def _open_part(self, outer: Call, request: Request) -> Call:
         """The call that a part of a batch makes: only the path and query of its URL count, whatever its host."""
@@ -114,7 +147,7 @@ class Service:
         terms = read_terms(outer.version.text, request.headers.get("accept"), options.get("$format"))
         if not terms.format.is_json and terms.format is not Format.ATOM:
             terms = Terms(terms.version, Format.MINIMAL_METADATA)
-        return self._open(request, address, options, terms, outer.request_id, outer.now)
+        return self._open(request, address, options, terms, outer.grant, outer.request_id, outer.now)
 
 
 @lru_cache(maxsize=256)
@@ -132,7 +165,14 @@ def _read_part_target(target: str, outer: Address) -> tuple[Address, dict[str, s
 
 
 def _decode(call: Call) -> Operation:
-    return route(call).decode(call)
+    """The operation that a call asks for, if whoever asks may do it; parts of batches come this way too."""
+    operation_type = route(call)
+    grant = call.grant
+    grant.permit(operation_type.right, call.resource.table)
+    operation = operation_type.decode(call)
+    if grant.key_range is not None:
+        operation.confine(grant.key_range)
+    return operation
 
 
 def _read_method(request: Request) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
+from rowkey.auth.grants import OWNER
 from rowkey.config import DEVELOPMENT_ACCOUNT, Settings
 from rowkey.model.datetimes import parse_datetime
 from rowkey.router import route
@@ -79,6 +80,7 @@ class Client:
             options=options,
             version=terms.version,
             format=terms.format,
+            grant=OWNER,
             request_id="",
             now=FIRST_WRITE,
             open_part=no_batch,

@@ -82,6 +82,19 @@ def clip(ranges: Sequence[KeyRange], start: Key) -> tuple[KeyRange, ...]:
     return tuple(KeyRange(start, r.end) if key_order(r.start) < order else r for r in left)
 
 
+def within(ranges: Sequence[KeyRange], bounds: KeyRange) -> tuple[KeyRange, ...]:
+    """What is left of the ranges within `bounds`."""
+    left = clip(ranges, bounds.start)
+    if bounds.end is None:
+        return left
+    order = key_order(bounds.end)
+    return tuple(
+        KeyRange(r.start, bounds.end if r.end is None or key_order(r.end) > order else r.end)
+        for r in left
+        if key_order(r.start) < order
+    )
+
+
 # ---------------------------------------------------------------- the tree to a region
 
 

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from typing import Self
 
 from rowkey.model.names import verify_table_name
+from rowkey.model.rights import Right
+from rowkey.operations.operation import Operation
 from rowkey.payload.json_table import TableView, read_table_name, write_table
 from rowkey.store.interface import Store
 from rowkey.wire.call import Call
@@ -13,8 +15,10 @@ from rowkey.wire.request import Response
 
 
 @dataclass(slots=True)
-class CreateTable:
+class CreateTable(Operation):
     """`level` is how the table is returned, None where the client prefers that it is not."""
+
+    right = Right.CREATE_TABLE
 
     name: str
     preference: str | None

@@ -7,15 +7,18 @@ from dataclasses import dataclass
 from typing import NoReturn, Self
 
 from rowkey.errors import PropertiesNeedValue
-from rowkey.operations.operation import require_table
+from rowkey.model.rights import Right
+from rowkey.operations.operation import Operation, require_table
 from rowkey.store.interface import Store
 from rowkey.wire.call import Call
 from rowkey.wire.request import Response
 
 
 @dataclass(slots=True)
-class CreateTableBelowTable:
+class CreateTableBelowTable(Operation):
     """Always refused, by the reason that comes first."""
+
+    right = Right.INSERT
 
     table: str
 

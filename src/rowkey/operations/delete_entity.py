@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from rowkey.model.names import verify_key_value
+from rowkey.model.rights import Right
 from rowkey.model.writes import Mode, Write
 from rowkey.operations.entity_write import EntityWrite
 from rowkey.wire.call import Call
@@ -14,6 +15,8 @@ from rowkey.wire.request import Response
 @dataclass(slots=True)
 class DeleteEntity(EntityWrite):
     """Removes an entity that exists; Prefer has no effect (recorded, 50 of 50)."""
+
+    right = Right.DELETE
 
     @classmethod
     def decode(cls, call: Call) -> Self:

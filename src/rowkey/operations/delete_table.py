@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Self
 
+from rowkey.model.rights import Right
+from rowkey.operations.operation import Operation
 from rowkey.store.interface import Store
 from rowkey.wire.call import Call
 from rowkey.wire.preconditions import refuse_conditions
@@ -10,8 +12,10 @@ from rowkey.wire.request import Response
 
 
 @dataclass(slots=True)
-class DeleteTable:
+class DeleteTable(Operation):
     """A missing table is ResourceNotFound here, not TableNotFound (recorded)."""
+
+    right = Right.DELETE_TABLE
 
     name: str
 

@@ -20,7 +20,9 @@ from rowkey.errors import (
     MissingRequiredHeader,
     ServiceError,
 )
+from rowkey.model.key_range import KeyRange
 from rowkey.model.limits import BATCH_OPERATIONS_MAX
+from rowkey.model.rights import Right
 from rowkey.operations.entity_write import EntityWrite
 from rowkey.operations.get_entity import GetEntity
 from rowkey.operations.operation import Operation, require_table
@@ -52,8 +54,10 @@ class _Failure(Exception):
 
 
 @dataclass(slots=True)
-class EntityGroupTransaction:
+class EntityGroupTransaction(Operation):
     """`steps` in order; `failure` is the first part that could not be decoded."""
+
+    right = Right.TRANSACT
 
     is_query: bool
     steps: Sequence[_Step]
@@ -70,6 +74,9 @@ class EntityGroupTransaction:
         except _Failure as failure:
             return cls(is_query, steps, failure)
         return cls(is_query, steps, None)
+
+    def confine(self, bounds: KeyRange) -> None:
+        """Every part was confined when it was decoded."""
 
     async def run(self, store: Store, account: str) -> "Sequence[Any] | _Failure":
         """The results of all parts, or the failure of the first that failed."""

@@ -1,14 +1,15 @@
 """What the six entity writes have in common: a write of one entity, and an answer made of its ETag."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, Self
 
 from rowkey.errors import MissingRequiredHeader
 from rowkey.model.entity import Entity, ordinal
+from rowkey.model.key_range import KeyRange
 from rowkey.model.names import verify_key_value
 from rowkey.model.writes import Condition, Mode, Write
-from rowkey.operations.operation import require_table
+from rowkey.operations.operation import Operation, require_table, verify_within
 from rowkey.payload.json_input import read_entity
 from rowkey.store.interface import Store
 from rowkey.wire.call import Call
@@ -19,7 +20,7 @@ from rowkey.wire.version import UPSERT_SINCE
 
 
 @dataclass(slots=True)
-class EntityWrite(ABC):
+class EntityWrite(Operation):
     """A write of one entity of `table`; in an entity group transaction all writes go to the store at once."""
 
     table: str
@@ -29,6 +30,9 @@ class EntityWrite(ABC):
     @abstractmethod
     def decode(cls, call: Call) -> Self:
         """The write that a call asks for; raises ServiceError."""
+
+    def confine(self, bounds: KeyRange) -> None:
+        verify_within(bounds, self.write.key)
 
     async def run(self, store: Store, account: str) -> Entity | None:
         table = await require_table(store, account, self.table)

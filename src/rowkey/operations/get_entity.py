@@ -6,8 +6,10 @@ from typing import Self
 
 from rowkey.errors import ResourceNotFound
 from rowkey.model.entity import Key, etag_of
+from rowkey.model.key_range import KeyRange
+from rowkey.model.rights import Right
 from rowkey.odata.options import read_select
-from rowkey.operations.operation import require_table
+from rowkey.operations.operation import Operation, require_table, verify_within
 from rowkey.payload.json_entity import EntityView, write_entry
 from rowkey.store.interface import Store
 from rowkey.wire.call import Call
@@ -16,8 +18,10 @@ from rowkey.wire.request import Response
 
 
 @dataclass(slots=True)
-class GetEntity:
+class GetEntity(Operation):
     """`select` None means all properties."""
+
+    right = Right.QUERY
 
     table: str
     key: Key
@@ -28,6 +32,9 @@ class GetEntity:
     def decode(cls, call: Call) -> Self:
         level = body_format(call.format)
         return cls(call.resource.table, call.resource.key, level, read_select(call.options.get("$select")))
+
+    def confine(self, bounds: KeyRange) -> None:
+        verify_within(bounds, self.key)
 
     async def run(self, store: Store, account: str) -> str:
         table = await require_table(store, account, self.table)

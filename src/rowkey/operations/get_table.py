@@ -4,7 +4,9 @@ from dataclasses import dataclass
 from typing import Self
 
 from rowkey.errors import ResourceNotFound
+from rowkey.model.rights import Right
 from rowkey.odata.options import read_select
+from rowkey.operations.operation import Operation
 from rowkey.payload.json_table import TableView, write_table
 from rowkey.store.interface import Store, Table
 from rowkey.wire.call import Call
@@ -13,8 +15,10 @@ from rowkey.wire.request import Response
 
 
 @dataclass(slots=True)
-class GetTable:
+class GetTable(Operation):
     """Answered with one object, not with a list."""
+
+    right = Right.LIST_TABLES
 
     name: str
     level: Format

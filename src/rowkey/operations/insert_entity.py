@@ -5,6 +5,7 @@ from typing import Self
 
 from rowkey.model.entity import Entity
 from rowkey.model.names import verify_key_value
+from rowkey.model.rights import Right
 from rowkey.model.writes import Condition, Mode, Write
 from rowkey.operations.entity_write import EntityWrite
 from rowkey.payload.json_entity import EntityView, entity_link, write_entry
@@ -18,6 +19,8 @@ from rowkey.wire.request import Response
 @dataclass(slots=True)
 class InsertEntity(EntityWrite):
     """`level` is how the entity is returned, None where the client prefers that it is not."""
+
+    right = Right.INSERT
 
     preference: str | None
     level: Format | None

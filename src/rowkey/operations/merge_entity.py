@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Self
 
+from rowkey.model.rights import Right
 from rowkey.model.writes import Mode
 from rowkey.operations.entity_write import EntityChange, decode_change
 from rowkey.wire.call import Call
@@ -12,6 +13,8 @@ from rowkey.wire.preconditions import require_condition
 @dataclass(slots=True)
 class MergeEntity(EntityChange):
     """Adds to an entity that exists, and overwrites what both have."""
+
+    right = Right.CHANGE
 
     @classmethod
     def decode(cls, call: Call) -> Self:

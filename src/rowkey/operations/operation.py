@@ -4,27 +4,50 @@ An operation is a value. `decode` reads a call into one or raises what the servi
 `respond` turns the result into an answer. The headers that all answers of a layer share are the service's to add.
 """
 
-from typing import Any, Protocol, Self
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, Self
 
-from rowkey.errors import TableNotFound
+from rowkey.errors import AuthorizationFailure, TableNotFound
+from rowkey.model.entity import Key
+from rowkey.model.key_range import KeyRange, key_order
 from rowkey.model.names import verify_table_name
+from rowkey.model.rights import Right
 from rowkey.store.interface import Store, Table
 from rowkey.wire.call import Call
 from rowkey.wire.request import Response
 
 
-class Operation(Protocol):
+class Operation(ABC):
     """One REST operation with what its request said."""
 
+    __slots__ = ()
+
+    right: ClassVar[Right]
+    """What a client must be allowed to do."""
+
     @classmethod
+    @abstractmethod
     def decode(cls, call: Call) -> Self:
         """The operation that a call asks for; raises ServiceError."""
 
+    def confine(self, bounds: KeyRange) -> None:
+        """Keep to entities within `bounds`, or raise AuthorizationFailure; for clients that may touch no others."""
+        raise AuthorizationFailure
+
+    @abstractmethod
     async def run(self, store: Store, account: str) -> Any:
         """Do it; raises ServiceError."""
 
+    @abstractmethod
     def respond(self, call: Call, result: Any) -> Response:
         """The answer for what `run` returned."""
+
+
+def verify_within(bounds: KeyRange, key: Key) -> None:
+    """Raise AuthorizationFailure unless the key is within the bounds (recorded for an insert)."""
+    place = key_order(key)
+    if place < key_order(bounds.start) or (bounds.end is not None and place >= key_order(bounds.end)):
+        raise AuthorizationFailure
 
 
 async def require_table(store: Store, account: str, name: str) -> Table:

@@ -6,12 +6,14 @@ from functools import lru_cache
 from typing import Self
 
 from rowkey.model.entity import Key
+from rowkey.model.key_range import KeyRange
 from rowkey.model.limits import PAGE_BYTES_MAX, PAGE_SECONDS_MAX
+from rowkey.model.rights import Right
 from rowkey.odata.continuation import read_entity_start, write_continuation
 from rowkey.odata.options import read_select, read_top
 from rowkey.odata.parser import parse_filter
-from rowkey.odata.planner import QueryPlan, clip, plan_query
-from rowkey.operations.operation import require_table
+from rowkey.odata.planner import QueryPlan, clip, plan_query, within
+from rowkey.operations.operation import Operation, require_table
 from rowkey.payload.json_entity import EntityView, write_feed
 from rowkey.store.interface import Page, Store
 from rowkey.wire.call import Call
@@ -20,8 +22,10 @@ from rowkey.wire.request import Response
 
 
 @dataclass(slots=True)
-class QueryEntities:
+class QueryEntities(Operation):
     """One page of a query; `start` is where the last page ended, `select` None means all properties."""
+
+    right = Right.QUERY
 
     table: str
     plan: QueryPlan
@@ -37,6 +41,9 @@ class QueryEntities:
         plan = _plan(options.get("$filter", "").strip())
         select = read_select(options.get("$select"))
         return cls(call.resource.table, plan, read_entity_start(options), read_top(options.get("$top")), level, select)
+
+    def confine(self, bounds: KeyRange) -> None:
+        self.plan = self.plan._replace(ranges=within(self.plan.ranges, bounds))
 
     async def run(self, store: Store, account: str) -> Page:
         table = await require_table(store, account, self.table)

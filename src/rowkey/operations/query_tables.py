@@ -4,10 +4,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
+from rowkey.model.rights import Right
 from rowkey.odata.continuation import read_table_start, write_table_continuation
 from rowkey.odata.evaluator import compile_filter
 from rowkey.odata.options import read_select, read_top
 from rowkey.odata.parser import parse_filter
+from rowkey.operations.operation import Operation
 from rowkey.payload.json_table import TableView, write_tables
 from rowkey.store.interface import Store, Table
 from rowkey.wire.call import Call
@@ -18,8 +20,10 @@ _LISTED_AT_ONCE = 1000
 
 
 @dataclass(slots=True)
-class QueryTables:
+class QueryTables(Operation):
     """One page of an account's tables from the lower-cased name `start` on."""
+
+    right = Right.LIST_TABLES
 
     matches: Callable[[Mapping[str, Any]], bool] | None
     start: str

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from rowkey.model.rights import Grant
 from rowkey.wire.media import Format
 from rowkey.wire.request import Request
 from rowkey.wire.target import Address, Resource
@@ -14,7 +15,8 @@ from rowkey.wire.version import Version
 class Call:
     """One request on its way to an operation.
 
-    `method` is what is asked for, after X-HTTP-Method; `options` are the decoded query options; `now` is in ticks.
+    `method` is what is asked for, after X-HTTP-Method; `options` are the decoded query options; `grant` is what whoever
+    asks may do; `now` is in ticks.
     The last two fields are for batches: `open_part` makes the call of a part, `decode` routes and decodes a call.
     """
 
@@ -25,6 +27,7 @@ class Call:
     options: dict[str, str]
     version: Version
     format: Format
+    grant: Grant
     request_id: str
     now: int
     open_part: "Callable[[Call, Request], Call]"

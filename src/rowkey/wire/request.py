@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, field
 
+from rowkey.errors import Layer
+
 
 @dataclass(slots=True)
 class Request:
@@ -32,6 +34,8 @@ class Response:
     body: bytes = b""
     phrase: str | None = None
     """The reason phrase where it is not the standard one."""
+    layer: Layer = Layer.ENGINE
+    """Which part of the service answers, and so which headers all of its answers have."""
 
     def header(self, name: str) -> str | None:
         """The value of the header with exactly this spelling, None where there is none."""

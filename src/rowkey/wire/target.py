@@ -16,6 +16,7 @@ from rowkey.errors import (
     InvalidInput,
     InvalidPath,
     InvalidQuery,
+    InvalidQueryParameterValue,
     InvalidUri,
     Layer,
     RequestUrlFailedToParse,
@@ -96,12 +97,15 @@ class ResourceKind(Enum):
     """What a path below the account names."""
 
     SERVICE = "/"
+    SERVICE_PROPERTIES = "/?restype=service&comp=properties"
+    SERVICE_STATS = "/?restype=service&comp=stats"
     METADATA = "/$metadata"
     BATCH = "/$batch"
     TABLES = "/Tables"
     TABLE = "/Tables('name')"
     ENTITIES = "/name"
     ENTITY = "/name(keys)"
+    TABLE_ACL = "/name?comp=acl"
     BATCH_BELOW_TABLE = "/name/$batch"
     TABLES_BELOW_TABLE = "/name/Tables"
     KEYS_BELOW_TABLE = "/name/Tables('x')"
@@ -126,8 +130,9 @@ _SET = re.compile(r"/([^/()']+)(?:\( *\))?/?")
 _BELOW_TABLE = re.compile(rf"/([^/()']+)/(\$batch|[^/()']+(\( *(?:{_QUOTED} *)?\))?)/?", re.DOTALL)
 _WITH_KEYS = re.compile(r"/[^/()']+\(.*\)?/?", re.DOTALL)
 
+ACCOUNT_ROOT = Resource(ResourceKind.SERVICE)
 _FIXED = {
-    "/": Resource(ResourceKind.SERVICE),
+    "/": ACCOUNT_ROOT,
     "/$batch": Resource(ResourceKind.BATCH),
     "/$metadata": Resource(ResourceKind.METADATA),
 }
@@ -171,6 +176,22 @@ def read_resource(path: str) -> Resource:
 
 
 _TABLES = Resource(ResourceKind.TABLES)
+
+
+def read_component(resource: Resource, comp: str, restype: str | None) -> Resource:
+    """The part of a resource that the options `comp` and `restype` name; raises InvalidQueryParameterValue."""
+    restype = None if restype is None else restype.lower()
+    kind = _COMPONENTS.get((resource.kind, restype, comp.lower()))
+    if kind is None:
+        raise InvalidQueryParameterValue
+    return resource._replace(kind=kind)
+
+
+_COMPONENTS = {
+    (ResourceKind.SERVICE, "service", "properties"): ResourceKind.SERVICE_PROPERTIES,
+    (ResourceKind.SERVICE, "service", "stats"): ResourceKind.SERVICE_STATS,
+    (ResourceKind.ENTITIES, None, "acl"): ResourceKind.TABLE_ACL,
+}
 
 
 def _read_entity(table: str, first_name: str, first: str, second_name: str, second: str) -> Resource:

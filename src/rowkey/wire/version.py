@@ -1,6 +1,7 @@
 """The protocol version that a request names in x-ms-version."""
 
 import re
+from collections.abc import Mapping
 from datetime import date
 from typing import NamedTuple
 
@@ -15,6 +16,7 @@ OLDEST = "2008-10-27"
 TRANSACTIONS_SINCE = "2009-04-14"
 UPSERT_SINCE = "2011-08-18"
 JSON_SINCE = "2013-08-15"
+API_VERSION_SINCE = "2014-02-14"
 JSON_ONLY_SINCE = "2015-12-11"
 ERROR_CODE_HEADER_SINCE = "2017-07-29"
 CLIENT_REQUEST_ID_SINCE = "2019-02-02"
@@ -44,6 +46,20 @@ def read_version(text: str | None, accept: str | None) -> Version:
     except ValueError:
         pass
     raise InvalidHeaderValue
+
+
+def choose_version(header: str | None, options: Mapping[str, str]) -> str | None:
+    """The version of a request with a shared access signature, which names one too (`sv`).
+
+    Signatures of versions before 2014-02-14 decide it alone; of later ones `api-version` and x-ms-version do, before
+    them.
+    """
+    signed = options.get("sv")
+    if signed is None or not _DATE.fullmatch(signed):
+        return header  # no such signature will be accepted
+    if signed < API_VERSION_SINCE:
+        return signed
+    return options.get("api-version") or header or signed
 
 
 _DATA_SERVICE_VERSION = re.compile(r"\s*(\d)\.\d\s*(?:;.*)?")
