@@ -1,6 +1,8 @@
 """The wrapper of stores fails on what the interface does not promise: every check is made to fire."""
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -10,7 +12,7 @@ from rowkey.model.entity import Entity, Key, compose_entity
 from rowkey.model.key_range import FIRST_KEY, WHOLE_TABLE, KeyRange
 from rowkey.model.writes import Condition, Mode, Write
 from rowkey.store.checked import CheckedStore, split_page, verify_wire_text
-from rowkey.store.interface import OutcomeUnknown, Page, StoreUnavailable, Table
+from rowkey.store.interface import NO_SECTIONS, OutcomeUnknown, Page, StoreUnavailable, Table
 from rowkey.store.testing.samples import delete, insert, int32, scan_page
 
 TABLE = Table("account", "Things", 1, 1)
@@ -45,6 +47,18 @@ class ScriptedStore:
     async def scan(self, table: Table, ranges: Sequence[KeyRange], **limits: Any) -> Any:
         return self._say()
 
+    async def get_policies(self, table: Table) -> Any:
+        return self._say()
+
+    async def set_policies(self, table: Table, text: str) -> None:
+        self._say()
+
+    async def get_properties(self, account: str) -> Any:
+        return self._say()
+
+    async def set_properties(self, account: str, sections: Mapping[str, str]) -> None:
+        self._say()
+
     async def close(self) -> None:
         self._say()
 
@@ -61,6 +75,18 @@ class MeddlingStore(ScriptedStore):
         writes[0].members = {}
         return [B]
 
+    async def set_properties(self, account: str, sections: Any) -> None:
+        sections.clear()
+
+
+class HesitantStore(ScriptedStore):
+    """Takes a moment to think, and makes its answer anew each time."""
+
+    async def get_properties(self, account: str) -> Any:
+        if self._say():
+            await asyncio.sleep(0)
+        return MappingProxyType({})
+
 
 def checked(answer: object) -> CheckedStore:
     return CheckedStore(ScriptedStore(answer))
@@ -76,6 +102,10 @@ async def test_right_answers_pass() -> None:
     page = Page(f"{A.text},{B.text}", 2, Key("p", "b\0"))
     assert await scan_page(checked(page), TABLE) == page
     await checked(None).delete_table("account", "things")
+    assert await checked("policies").get_policies(TABLE) == "policies"
+    await checked(None).set_policies(TABLE, "policies")
+    assert await checked(NO_SECTIONS).get_properties("account") is NO_SECTIONS
+    await checked(None).set_properties("account", {"Cors": "rules"})
     await checked(None).close()
 
 
@@ -141,6 +171,22 @@ async def test_a_timestamp_passes_the_one_in_the_condition() -> None:
 async def test_arguments_are_left_alone() -> None:
     with pytest.raises(AssertionError, match="modified"):
         await CheckedStore(MeddlingStore(None)).write(TABLE, [insert("p", "b", N=int32(1))])
+    with pytest.raises(AssertionError, match="modified"):
+        await CheckedStore(MeddlingStore(None)).set_properties("account", {"Cors": "rules"})
+
+
+async def test_settings_are_texts() -> None:
+    with pytest.raises(AssertionError):
+        await checked(None).get_policies(TABLE)
+
+
+async def test_properties_are_there_at_once_and_the_same_object() -> None:
+    with pytest.raises(AssertionError, match="suspended"):
+        await CheckedStore(HesitantStore(True)).get_properties("account")
+    with pytest.raises(AssertionError, match="not the same object"):
+        await CheckedStore(HesitantStore(False)).get_properties("account")
+    with pytest.raises(AssertionError, match="modify"):
+        await checked({}).get_properties("account")
 
 
 @pytest.mark.parametrize(

@@ -3,10 +3,13 @@
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import apsw
 import pytest
 from hypothesis import settings
 
+from rowkey.model.entity import Key
 from rowkey.store.checked import CheckedStore
+from rowkey.store.embedded import statements
 from rowkey.store.embedded.folder import FolderError
 from rowkey.store.embedded.store import EmbeddedStore
 from rowkey.store.interface import Store
@@ -54,3 +57,100 @@ async def test_a_file_is_no_data_folder(tmp_path: Path) -> None:
     (tmp_path / "data").write_text("not a folder")
     with pytest.raises(FolderError):
         EmbeddedStore.open(tmp_path / "data")
+
+
+# ---------------------------------------------------------------- formats
+
+FORMAT_1 = """
+PRAGMA journal_mode = WAL;
+PRAGMA application_id = 1380664665;
+PRAGMA user_version = 1;
+CREATE TABLE table_of_account (
+    identity   INTEGER PRIMARY KEY AUTOINCREMENT,
+    account    TEXT    NOT NULL,
+    name       TEXT    NOT NULL,
+    lower_name TEXT    NOT NULL,
+    created    INTEGER NOT NULL,
+    is_deleted INTEGER NOT NULL DEFAULT 0
+);
+CREATE UNIQUE INDEX table_by_name ON table_of_account (account, lower_name) WHERE NOT is_deleted;
+CREATE TABLE entity (
+    id        INTEGER PRIMARY KEY,
+    key       BLOB    NOT NULL UNIQUE,
+    timestamp INTEGER NOT NULL,
+    body      BLOB    NOT NULL
+);
+INSERT INTO table_of_account (account, name, lower_name, created)
+VALUES ('account', 'Things', 'things', 134168400000000000);
+INSERT INTO entity (key, timestamp, body) VALUES (
+    x'00000001700072', 134168400001234567,
+    jsonb('{"odata.etag":"W/\\"datetime''2026-03-01T12%3A00%3A00.1234567Z''\\"","PartitionKey":"p","RowKey":"r",'
+        || '"Timestamp":"2026-03-01T12:00:00.1234567Z","Total":12.5}')
+);
+"""
+"""A folder as the first format left it: the schema word by word, a table, an entity."""
+
+
+def make_database(folder: Path, sql: str) -> None:
+    connection = apsw.Connection(str(folder / "rowkey.db"))
+    connection.execute(sql).fetchall()
+    connection.close()
+
+
+def schema(folder: Path) -> list[str]:
+    """What the database says of itself, without comments and white space."""
+    connection = apsw.Connection(str(folder / "rowkey.db"), flags=apsw.SQLITE_OPEN_READONLY)
+    texts = connection.execute("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name").fetchall()
+    connection.close()
+    lines = [line.partition("--")[0] for (text,) in texts for line in str(text).splitlines()]
+    return [" ".join(line.split()) for line in lines]
+
+
+def version(folder: Path) -> int:
+    connection = apsw.Connection(str(folder / "rowkey.db"), flags=apsw.SQLITE_OPEN_READONLY)
+    number: int = connection.pragma("user_version")
+    connection.close()
+    return number
+
+
+async def test_a_folder_of_the_first_format_is_upgraded_in_place(tmp_path: Path) -> None:
+    make_database(tmp_path, FORMAT_1)
+    store = EmbeddedStore.open(tmp_path)
+    table = await store.find_table("account", "things")
+    assert table is not None
+    assert "12.5" in str(await store.get(table, Key("p", "r")))
+    assert await store.get_policies(table) == ""
+    await store.set_policies(table, "policies")
+    await store.set_properties("account", {"Cors": "rules"})
+    await store.close()
+
+    assert version(tmp_path) == statements.FORMAT
+    store = EmbeddedStore.open(tmp_path)
+    assert await store.get_policies(table) == "policies"
+    assert await store.get_properties("account") == {"Cors": "rules"}
+    await store.close()
+
+
+async def test_an_upgraded_database_is_as_a_new_one(tmp_path: Path) -> None:
+    (tmp_path / "old").mkdir()
+    make_database(tmp_path / "old", FORMAT_1)
+    for name in ("old", "new"):
+        await EmbeddedStore.open(tmp_path / name).close()
+    assert schema(tmp_path / "old") == schema(tmp_path / "new")
+
+
+async def test_an_upgrade_that_fails_leaves_the_old_format(tmp_path: Path) -> None:
+    """Here another has made a table of that name; whatever the reason, the older version can still serve the folder."""
+    make_database(tmp_path, f"{FORMAT_1}; CREATE TABLE service_properties (of_another INTEGER)")
+    with pytest.raises(FolderError, match="service_properties"):
+        EmbeddedStore.open(tmp_path)
+    assert version(tmp_path) == 1
+    assert not any("access_policies" in line for line in schema(tmp_path))
+
+
+@pytest.mark.parametrize("form", [0, statements.FORMAT + 1])
+async def test_an_unknown_format_is_refused_and_left_alone(tmp_path: Path, form: int) -> None:
+    make_database(tmp_path, f"{FORMAT_1}; PRAGMA user_version = {form}")
+    with pytest.raises(FolderError, match=f"has format {form}"):
+        EmbeddedStore.open(tmp_path)
+    assert version(tmp_path) == form

@@ -1,13 +1,16 @@
 """A store wrapped for tests: what the interface does not promise becomes an AssertionError.
 
-Both sides of the contract are checked. The store: errors, lengths, order, ranges, wire texts, arguments left alone.
-The caller: ranges ascending and disjoint, writes to different entities of one partition.
+Both sides of the contract are checked. The store: errors, lengths, order, ranges, wire texts, arguments left alone,
+properties that are there at once. The caller: ranges ascending and disjoint, writes to different entities of one
+partition.
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
+from types import MappingProxyType
+from typing import TypeVar
 
 import orjson
 
@@ -28,6 +31,8 @@ from rowkey.model.key_range import KeyRange, key_order
 from rowkey.model.writes import Mode, Write
 from rowkey.odata.ast import Filter
 from rowkey.store.interface import OutcomeUnknown, Page, Store, StoreUnavailable, Table
+
+T = TypeVar("T")
 
 WRITE_ERRORS: tuple[type[ServiceError], ...] = (
     ConditionNotMet,
@@ -120,9 +125,45 @@ class CheckedStore:
         _verify_page(page, given)
         return page
 
+    async def get_policies(self, table: Table) -> str:
+        with _only(TableNotFound):
+            text = await self.inner.get_policies(table)
+        assert isinstance(text, str)
+        return text
+
+    async def set_policies(self, table: Table, text: str) -> None:
+        with _only(TableNotFound, OutcomeUnknown):
+            await self.inner.set_policies(table, text)
+
+    async def get_properties(self, account: str) -> Mapping[str, str]:
+        with _only():
+            sections = _at_once(self.inner.get_properties(account))
+            assert _at_once(self.inner.get_properties(account)) is sections, "not the same object, and nothing was set"
+        assert isinstance(sections, MappingProxyType), "whoever gets it could modify it"
+        return sections
+
+    async def set_properties(self, account: str, sections: Mapping[str, str]) -> None:
+        given = dict(sections)
+        try:
+            with _only(OutcomeUnknown):
+                await self.inner.set_properties(account, sections)
+        finally:
+            assert sections == given, "the sections given were modified"
+
     async def close(self) -> None:
         with _only():
             await self.inner.close()
+
+
+def _at_once(verb: Coroutine[None, None, T]) -> T:
+    """What a verb returns that must not suspend."""
+    try:
+        verb.send(None)
+    except StopIteration as finished:
+        result: T = finished.value
+        return result
+    verb.close()
+    raise AssertionError("the verb suspended")
 
 
 @contextmanager

@@ -1,7 +1,8 @@
 """What a store promises.
 
-A store keeps tables by account and entities by table and key. All verbs are coroutines; one that can answer at once
-does so without suspending. Arguments are never modified. The errors named below are all that a verb may raise,
+A store keeps tables by account, entities by table and key, and settings as texts that it does not read: the stored
+access policies of a table, and the service properties of an account. All verbs are coroutines; one that can answer at
+once does so without suspending. Arguments are never modified. The errors named below are all that a verb may raise,
 besides `StoreUnavailable` (nothing happened, or it is a read) and `OutcomeUnknown` (a write that may have happened).
 
 * **Atomicity.** `write` is all or nothing. Readers see none or all of it.
@@ -13,8 +14,9 @@ besides `StoreUnavailable` (nothing happened, or it is a read) and `OutcomeUnkno
 * **Time.** Timestamps of an entity grow strictly; `model.writes.apply_write` says what a write does.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
 from rowkey.errors import OperationTimedOut, ServerBusy
@@ -44,6 +46,10 @@ class Page:
     text: str
     count: int
     next_key: Key | None
+
+
+NO_SECTIONS: Mapping[str, str] = MappingProxyType({})
+"""The service properties of an account that has never set any."""
 
 
 class StoreUnavailable(ServerBusy):
@@ -94,6 +100,22 @@ class Store(Protocol):
         The page ends with `limit` entities, or at about `bytes_max` of text, or after `seconds_max` seconds, whichever
         comes first; the limits may leave it empty. Raises TableNotFound where the table is gone.
         """
+
+    async def get_policies(self, table: Table) -> str:
+        """The text last set for the table, empty if none was; raises TableNotFound where the table is gone."""
+
+    async def set_policies(self, table: Table, text: str) -> None:
+        """Keep a text for the table until another is set or the table is deleted; raises TableNotFound."""
+
+    async def get_properties(self, account: str) -> Mapping[str, str]:
+        """The sections of the account's service properties by name; empty where none was ever set.
+
+        It is asked for with every request: it never suspends, and returns the same object, which cannot be modified,
+        until something is set.
+        """
+
+    async def set_properties(self, account: str, sections: Mapping[str, str]) -> None:
+        """Keep these sections, all or none of them, and leave the account's others as they are."""
 
     async def close(self) -> None:
         """Finish what was accepted and let go of everything; no verb may be called afterwards."""

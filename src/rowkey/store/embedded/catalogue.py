@@ -1,11 +1,12 @@
-"""The tables of all accounts, held in memory as they are committed."""
+"""The tables of all accounts with their access policies, and the service properties, held in memory as committed."""
 
 from bisect import bisect_left, insort
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
 from rowkey.store.embedded.key_code import table_prefix
-from rowkey.store.interface import Table
+from rowkey.store.interface import NO_SECTIONS, Table
 
 
 class Catalogue:
@@ -16,6 +17,8 @@ class Catalogue:
         self._tables: dict[tuple[str, str], Table] = {}
         self._by_identity: dict[int, Table] = {}
         self._prefixes: dict[int, bytes] = {}
+        self._policies: dict[int, str] = {}
+        self._properties: dict[str, Mapping[str, str]] = {}
         for table in tables:
             self.add(table)
 
@@ -31,6 +34,7 @@ class Catalogue:
         """Show a table no longer."""
         table = self._by_identity.pop(identity)
         del self._prefixes[identity]
+        self._policies.pop(identity, None)
         lower_name = table.name.lower()
         names = self._names[table.account]
         del names[bisect_left(names, lower_name)]
@@ -53,6 +57,22 @@ class Catalogue:
     def prefix(self, identity: int) -> bytes | None:
         """What the codes of the table's keys begin with, None where the table is gone."""
         return self._prefixes.get(identity)
+
+    def policies(self, identity: int) -> str:
+        """The text of a table's access policies, empty where none was set."""
+        return self._policies.get(identity, "")
+
+    def put_policies(self, identity: int, text: str) -> None:
+        """Show these access policies of a table."""
+        self._policies[identity] = text
+
+    def properties(self, account: str) -> Mapping[str, str]:
+        """The sections of an account's service properties: the same object until one of them changes."""
+        return self._properties.get(account, NO_SECTIONS)
+
+    def put_properties(self, account: str, sections: Mapping[str, str]) -> None:
+        """Show these sections, and the account's others as before."""
+        self._properties[account] = MappingProxyType({**self.properties(account), **sections})
 
     def identities(self) -> set[int]:
         """The identities of all tables."""

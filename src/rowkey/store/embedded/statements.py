@@ -2,7 +2,21 @@
 
 APPLICATION_ID = 0x524B4559
 """`RKEY`, so that `file` and SQLite's own tools can name the file."""
-FORMAT = 1
+FORMAT = 2
+
+_SETTINGS = """
+CREATE TABLE access_policies (
+    identity INTEGER PRIMARY KEY,                   -- the table's
+    text     TEXT    NOT NULL                       -- XML, as Get Table ACL answers it
+);
+
+CREATE TABLE service_properties (
+    account TEXT NOT NULL,
+    section TEXT NOT NULL,                          -- Logging, HourMetrics, MinuteMetrics or Cors
+    text    TEXT NOT NULL,                          -- XML, as Get Table Service Properties answers it
+    PRIMARY KEY (account, section)
+) WITHOUT ROWID;
+"""
 
 SCHEMA = f"""
 PRAGMA application_id = {APPLICATION_ID};
@@ -24,7 +38,15 @@ CREATE TABLE entity (
     timestamp INTEGER NOT NULL,                     -- ticks; the ETag
     body      BLOB    NOT NULL                      -- JSONB of the entity's wire text
 );
-"""
+
+{_SETTINGS}"""
+
+UPGRADES = {
+    1: f"""
+PRAGMA user_version = 2;
+{_SETTINGS}""",
+}
+"""By the number of an older format: what makes the next one of it, within one transaction."""
 
 # Durable: FULL syncs the write-ahead log at every commit; NORMAL was measured to lose acknowledged writes. The log is
 # folded into the database by writer.py, in its thread.
@@ -48,6 +70,17 @@ MARK_TABLE_DELETED = "UPDATE table_of_account SET is_deleted = 1 WHERE identity 
 FORGET_TABLE = "DELETE FROM table_of_account WHERE identity = ?"
 REMOVE_ENTITIES = """
 DELETE FROM entity WHERE id IN (SELECT id FROM entity WHERE key >= ? AND key < ? ORDER BY key LIMIT ?)
+"""
+
+LIST_POLICIES = "SELECT identity, text FROM access_policies"
+PUT_POLICIES = (
+    "INSERT INTO access_policies (identity, text) VALUES (?, ?) ON CONFLICT DO UPDATE SET text = excluded.text"
+)
+REMOVE_POLICIES = "DELETE FROM access_policies WHERE identity = ?"
+LIST_PROPERTIES = "SELECT account, section, text FROM service_properties"
+PUT_PROPERTIES = """
+INSERT INTO service_properties (account, section, text) VALUES (?, ?, ?)
+ON CONFLICT DO UPDATE SET text = excluded.text
 """
 
 GET_TEXT = "SELECT json(body) FROM entity WHERE key = ?"

@@ -1,7 +1,7 @@
 """The embedded store: SQLite in a data folder, durable when a verb returns.
 
     store.py        the verbs                      folder.py      the data folder and its owner
-    catalogue.py    the tables, held in memory     key_code.py    keys as bytes in the order of results
+    catalogue.py    tables, settings, in memory    key_code.py    keys as bytes in the order of results
     writer.py       group commit                   narrow.py      filters as SQL that is never too strict
     reader.py       pages                          statements.py  all SQL, and the schema
 
@@ -10,8 +10,9 @@ one. Format on disk: `docs/storage-format.md`.
 """
 
 import asyncio
+import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Self
@@ -32,6 +33,8 @@ from rowkey.store.embedded.reader import POINT_CACHE_KIB, SCAN_CACHE_KIB, PageSc
 from rowkey.store.embedded.writer import Writer
 from rowkey.store.interface import Page, Table
 
+log = logging.getLogger(__name__)
+
 _SCAN_THREADS = 2
 _REMOVED_AT_ONCE = 500
 """Entities of a deleted table that are removed in one step; writes wait for a step at most."""
@@ -46,6 +49,10 @@ class EmbeddedStore:
         self._last_now = 0
         self._connection = connection
         self._catalogue = Catalogue(Table(a, n, i, c) for a, n, i, c in connection.execute(statements.LIST_TABLES))
+        for identity, text in connection.execute(statements.LIST_POLICIES):
+            self._catalogue.put_policies(identity, text)
+        for account, section, text in connection.execute(statements.LIST_PROPERTIES):
+            self._catalogue.put_properties(account, {section: text})
         # Tables as the open transaction has them; the catalogue shows what is committed.
         self._writable = self._catalogue.identities()
         self._reader = open_reader(folder.database, cache_kib=POINT_CACHE_KIB)
@@ -100,6 +107,7 @@ class EmbeddedStore:
             if identity is None:
                 raise ResourceNotFound
             self._connection.execute(statements.MARK_TABLE_DELETED, (identity,))
+            self._connection.execute(statements.REMOVE_POLICIES, (identity,))
             self._writable.discard(identity)
             return identity
 
@@ -160,6 +168,36 @@ class EmbeddedStore:
         page = await self._loop.run_in_executor(self._scanners, run)
         self._verify_live(table)  # deleted meanwhile: its entities may have been going while they were read
         return page
+
+    # ------------------------------------------------------------ settings
+
+    async def get_policies(self, table: Table) -> str:
+        self._verify_live(table)
+        return self._catalogue.policies(table.identity)
+
+    async def set_policies(self, table: Table, text: str) -> None:
+        self._verify_live(table)
+
+        def put() -> None:
+            if table.identity not in self._writable:
+                raise TableNotFound
+            self._connection.execute(statements.PUT_POLICIES, (table.identity, text))
+
+        await self._writer.submit(put, on_commit=lambda _: self._catalogue.put_policies(table.identity, text))
+
+    async def get_properties(self, account: str) -> Mapping[str, str]:
+        return self._catalogue.properties(account)
+
+    async def set_properties(self, account: str, sections: Mapping[str, str]) -> None:
+        rows = [(account, section, text) for section, text in sections.items()]
+        changed = dict(sections)
+
+        def put() -> None:
+            self._connection.executemany(statements.PUT_PROPERTIES, rows)
+
+        await self._writer.submit(put, on_commit=lambda _: self._catalogue.put_properties(account, changed))
+
+    # ------------------------------------------------------------ applying
 
     def _apply(self, table: Table, writes: Sequence[Write]) -> list[Entity | None]:
         """Apply the writes of one transaction, all or nothing; runs inside the writer's."""
@@ -255,25 +293,29 @@ def _open_database(folder: DataFolder) -> apsw.Connection:
     connection = apsw.Connection(str(folder.database), statementcachesize=64)
     try:
         is_new = connection.execute("SELECT count(*) FROM sqlite_schema").get == 0
-        if not is_new:
-            _verify_format(folder, connection)
+        form = statements.FORMAT if is_new else _read_format(folder, connection)
         connection.execute(statements.WRITER_PRAGMAS).fetchall()  # a statement that returns a row waits to be read
         if is_new:
             connection.execute(f"BEGIN IMMEDIATE; {statements.SCHEMA}; COMMIT")
             folder.sync()
+        elif form < statements.FORMAT:
+            steps = "".join(statements.UPGRADES[older] for older in range(form, statements.FORMAT))
+            connection.execute(f"BEGIN IMMEDIATE; {steps}; COMMIT")
+            log.info("%s had format %s and now has format %s", folder.database, form, statements.FORMAT)
     except BaseException:
         connection.close()
         raise
     return connection
 
 
-def _verify_format(folder: DataFolder, connection: apsw.Connection) -> None:
-    """Raise FolderError unless this version can serve the database."""
+def _read_format(folder: DataFolder, connection: apsw.Connection) -> int:
+    """The format of a database that is there; raises FolderError unless this version can serve it."""
     if connection.pragma("application_id") != statements.APPLICATION_ID:
         raise FolderError(f"{folder.database} is not a Rowkey database. Name another folder with --data.")
-    form = connection.pragma("user_version")
-    if form != statements.FORMAT:
+    form: int = connection.pragma("user_version")
+    if form != statements.FORMAT and form not in statements.UPGRADES:
         raise FolderError(
             f"{folder.database} has format {form}, and this version of Rowkey reads format {statements.FORMAT}. "
             "Serve it with the version that wrote it, or name another folder with --data."
         )
+    return form

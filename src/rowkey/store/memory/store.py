@@ -5,8 +5,9 @@ them sees and leaves one moment.
 """
 
 from bisect import bisect_left, insort
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from time import monotonic
+from types import MappingProxyType
 
 import orjson
 
@@ -17,7 +18,7 @@ from rowkey.model.key_range import KeyRange, key_order
 from rowkey.model.writes import Write, apply_write
 from rowkey.odata.ast import Filter
 from rowkey.odata.evaluator import compile_filter
-from rowkey.store.interface import Page, Table
+from rowkey.store.interface import NO_SECTIONS, Page, Table
 
 
 class MemoryStore:
@@ -29,6 +30,7 @@ class MemoryStore:
         self._identities = 0
         self._tables: dict[tuple[str, str], Table] = {}
         self._contents: dict[int, _Contents] = {}
+        self._properties: dict[str, Mapping[str, str]] = {}
 
     async def create_table(self, account: str, name: str) -> Table:
         if (account, name.lower()) in self._tables:
@@ -95,9 +97,22 @@ class MemoryStore:
                 size += len(text)
         return Page(",".join(texts), len(texts), None)
 
+    async def get_policies(self, table: Table) -> str:
+        return self._contents_of(table).policies
+
+    async def set_policies(self, table: Table, text: str) -> None:
+        self._contents_of(table).policies = text
+
+    async def get_properties(self, account: str) -> Mapping[str, str]:
+        return self._properties.get(account, NO_SECTIONS)
+
+    async def set_properties(self, account: str, sections: Mapping[str, str]) -> None:
+        self._properties[account] = MappingProxyType({**self._properties.get(account, NO_SECTIONS), **sections})
+
     async def close(self) -> None:
         self._tables.clear()
         self._contents.clear()
+        self._properties.clear()
 
     def _contents_of(self, table: Table) -> "_Contents":
         contents = self._contents.get(table.identity)
@@ -112,10 +127,11 @@ class MemoryStore:
 
 
 class _Contents:
-    """The entities of one table, and their keys in the order of results."""
+    """What belongs to one table: its entities, their keys in the order of results, its policies."""
 
     def __init__(self) -> None:
         self.entities: dict[Key, Entity] = {}
+        self.policies = ""
         self._keys: list[Key] = []
 
     def put(self, key: Key, entity: Entity | None) -> None:

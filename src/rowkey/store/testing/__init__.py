@@ -28,6 +28,7 @@ pytest.register_assert_rewrite(
     f"{__name__}.predicates",
     f"{__name__}.samples",
     f"{__name__}.scans",
+    f"{__name__}.settings",
     f"{__name__}.tables",
     f"{__name__}.writes",
 )
@@ -38,6 +39,7 @@ from rowkey.store.testing.durability import DurabilityConformance  # noqa: E402
 from rowkey.store.testing.predicates import PredicateConformance  # noqa: E402
 from rowkey.store.testing.samples import FixedClock  # noqa: E402
 from rowkey.store.testing.scans import ScanConformance  # noqa: E402
+from rowkey.store.testing.settings import SettingsConformance  # noqa: E402
 from rowkey.store.testing.tables import TableConformance  # noqa: E402
 from rowkey.store.testing.writes import WriteConformance  # noqa: E402
 
@@ -45,7 +47,12 @@ __all__ = ["DurabilityConformance", "FixedClock", "StoreConformance"]
 
 
 class StoreConformance(
-    TableConformance, WriteConformance, ScanConformance, PredicateConformance, ConcurrencyConformance
+    TableConformance,
+    WriteConformance,
+    ScanConformance,
+    PredicateConformance,
+    SettingsConformance,
+    ConcurrencyConformance,
 ):
     """Everything that the interface promises; needs a fixture `store` (see the module)."""
 

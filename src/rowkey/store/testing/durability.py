@@ -84,6 +84,26 @@ class DurabilityConformance:
             assert await store.find_table(ACCOUNT, "things") == new
             assert await scan_keys(store, new) == []
 
+    async def test_settings_are_there_again(self, open_store: OpenStore) -> None:
+        async with _opened(open_store) as store:
+            table = await store.create_table(ACCOUNT, "things")
+            gone = await store.create_table(ACCOUNT, "gone")
+            await store.set_policies(table, "first")
+            await store.set_policies(table, "<Id>'\U0001f600'</Id>\r\n")
+            await store.set_policies(gone, "gone")
+            await store.set_properties(ACCOUNT, {"Cors": "<Cors />", "Logging": "first"})
+            await store.set_properties("other", {"Cors": "other"})
+        async with _opened(open_store) as store:
+            assert await store.get_policies(table) == "<Id>'\U0001f600'</Id>\r\n"
+            assert await store.get_properties(ACCOUNT) == {"Cors": "<Cors />", "Logging": "first"}
+            assert await store.get_properties("other") == {"Cors": "other"}
+            await store.set_properties(ACCOUNT, {"Logging": "second"})
+            await store.delete_table(ACCOUNT, "gone")
+        async with _opened(open_store) as store:
+            new = await store.create_table(ACCOUNT, "gone")
+            assert await store.get_policies(new) == ""
+            assert await store.get_properties(ACCOUNT) == {"Cors": "<Cors />", "Logging": "second"}
+
     async def test_identities_are_not_used_again(self, open_store: OpenStore) -> None:
         identities = set()
         for _ in range(5):

@@ -110,14 +110,9 @@ PARTITION_KEYS = st.sampled_from(["", "a", "a b", "\U0001f600"])
 ROW_KEYS = st.sampled_from(["", "'", "a", "a ", "aa", "aé", "b", "\ud7ff", "\uff21", "\U0001f600", "\U0001f600a"])
 BOUNDS_ONLY = st.sampled_from(["\x00", "a\x00", "a\x1f", "\x7f", "\U0001f600\x00"])
 BOUNDS = st.builds(Key, PARTITION_KEYS, ROW_KEYS | BOUNDS_ONLY)
-NAMES = st.sampled_from(["alpha", "Alpha", "beta", "gamma2", "GAMMA10"])
-PARTITION_KEYS = st.sampled_from(["", "a", "a b", "\U0001f600"])
-ROW_KEYS = st.sampled_from(["", "'", "a", "a ", "aa", "aé", "b", "\ud7ff", "\uff21", "\U0001f600", "\U0001f600a"])
-BOUNDS = st.builds(
-    Key, PARTITION_KEYS, ROW_KEYS | st.sampled_from(["\x00", "a\x00", "a\x1f", "\x7f", "\U0001f600\x00"])
-)
 NAMES = st.sampled_from(["A", "B", "a", "é"])
 VALUES = st.sampled_from(CONSTANTS)
+TEXTS = st.sampled_from(["", "<Cors />", "<Id>'\U0001f600'</Id>"])
 
 CHANGES = st.lists(
     st.builds(
@@ -223,6 +218,22 @@ class StoreMachine(RuleBasedStateMachine):
     def scan(self, number: int, ranges: list[KeyRange], limit: int, bytes_max: int, predicate: Filter | None) -> None:
         self.compare(lambda side: side.scan(number, ranges, limit, bytes_max, predicate))
 
+    @rule(number=tables)
+    def get_policies(self, number: int) -> None:
+        self.compare(lambda side: side.store.get_policies(side.tables[number]))
+
+    @rule(number=tables, text=TEXTS)
+    def set_policies(self, number: int, text: str) -> None:
+        self.compare(lambda side: side.store.set_policies(side.tables[number], text))
+
+    @rule(account=ACCOUNTS)
+    def get_properties(self, account: str) -> None:
+        self.compare(lambda side: side.store.get_properties(account))
+
+    @rule(account=ACCOUNTS, sections=st.dictionaries(st.sampled_from(["Logging", "HourMetrics", "Cors"]), TEXTS))
+    def set_properties(self, account: str, sections: dict[str, str]) -> None:
+        self.compare(lambda side: side.store.set_properties(account, sections))
+
     def compare(self, verb: Callable[[Side], Awaitable[T]]) -> T | Refusal:
         """Run a verb on both sides; what they answer is the same."""
         expected = self.runner.run(_outcome(verb(self.model)))
@@ -231,9 +242,12 @@ class StoreMachine(RuleBasedStateMachine):
         return answered
 
     def compare_everything(self) -> None:
-        """All entities of all tables are the same, and the deleted tables are gone from both."""
+        """All entities and settings are the same, and the deleted tables are gone from both."""
         for number in range(len(self.model.tables)):
             self.scan(number, [WHOLE_TABLE], 1000, 1_000_000, None)
+            self.get_policies(number)
+        for account in ("one", "two"):
+            self.get_properties(account)
 
     def teardown(self) -> None:
         try:
