@@ -44,6 +44,8 @@ class ServiceError(Exception):
     default_layer: ClassVar[Layer] = Layer.ENGINE
     is_condition: ClassVar[bool] = False
     """Found while executing: alone in a change set it is reported without the index (recorded, 14 of 14)."""
+    headers: tuple[tuple[str, str], ...] = ()
+    """What the answer says besides, as the challenge of a 401."""
 
     def __init__(self, text: str | None = None, *, layer: Layer | None = None, index: int | None = None) -> None:
         self.text = self.message if text is None else text
@@ -322,6 +324,20 @@ class InvalidAuthenticationInfo(ServiceError):
     status, code = 400, "InvalidAuthenticationInfo"
     message = "Authentication information is not given in the correct format. Check the value of Authorization header."
     default_layer = Layer.BARE_FRONT_END
+
+
+class NoAuthenticationInformation(ServiceError):
+    status, code = 401, "NoAuthenticationInformation"
+    message = (
+        "Server failed to authenticate the request. Please refer to the information in the www-authenticate header."
+    )
+    default_layer = Layer.BARE_FRONT_END
+
+
+class BearerTokenRefused(InvalidAuthenticationInfo):
+    """A token that is not accepted."""
+
+    status, message = 401, NoAuthenticationInformation.message
 
 
 class AuthorizationFailure(ServiceError):

@@ -45,9 +45,12 @@ class SigningKey:
         decoded query option can hold more than that.
         """
         try:
-            message = text.encode("latin-1")
+            return self.sign_bytes(text.encode("latin-1"))
         except UnicodeEncodeError:
-            message = text.encode("utf-8")
+            return self.sign_bytes(text.encode("utf-8"))
+
+    def sign_bytes(self, message: bytes) -> bytes:
+        """HMAC-SHA256 (RFC 2104) of a message."""
         inner = self._inner.copy()
         inner.update(message)
         outer = self._outer.copy()

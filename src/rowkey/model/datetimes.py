@@ -91,6 +91,11 @@ def ticks_of_unix(seconds: float) -> int:
     return int(seconds * TICKS_PER_SECOND) + _UNIX_EPOCH_TICKS
 
 
+def unix_of_ticks(ticks: int) -> int:
+    """The Unix time of an instant, in whole seconds."""
+    return (ticks - _UNIX_EPOCH_TICKS) // TICKS_PER_SECOND
+
+
 @lru_cache(maxsize=1024)
 def _format_seconds(seconds: int) -> str:
     return (_EPOCH + timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%S")

@@ -21,3 +21,18 @@ PAGE_SECONDS_MAX = 5.0
 PAGE_BYTES_MAX = 4 * 1_048_576
 """Ours: a page ends after about this much wire text, so that 1000 entities of 1 MiB never stand in memory at once."""
 SELECT_NAMES_MAX = 255
+RETENTION_DAYS_MAX = 365
+"""For how long logs and metrics may be kept, where not for ever."""
+CORS_RULES_MAX = 5
+CORS_ORIGINS_MAX = 64
+"""Origins of a CORS rule."""
+CORS_HEADERS_MAX = 64
+"""Names in a list of headers of a CORS rule, and of those that end with `*`:"""
+CORS_PREFIXES_MAX = 2
+CORS_MEMBER_LENGTH_MAX = 256
+"""Characters of an origin or a header in a CORS rule."""
+CORS_TEXT_LENGTH_MAX = 2048
+"""Characters of all CORS rules together, without the XML around them."""
+ACCESS_POLICIES_MAX = 5
+"""Stored access policies of a table."""
+ACCESS_POLICY_ID_UNITS_MAX = 64

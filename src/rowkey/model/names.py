@@ -38,10 +38,15 @@ def verify_table_name(name: str) -> None:
         raise ResourceNameOutOfRange
 
 
-def verify_property_name(name: str) -> None:
-    """Raise PropertyNameTooLong or PropertyNameInvalid unless a property may have this name: a C# identifier."""
+def verify_property_name(name: str, *, may_have_hyphens: bool = False) -> None:
+    """Raise PropertyNameTooLong or PropertyNameInvalid unless a property may have this name: a C# identifier.
+
+    Within names of the first version there could be hyphens (data model page).
+    """
     if len(name) > PROPERTY_NAME_UNITS_MAX or utf16_length(name) > PROPERTY_NAME_UNITS_MAX:
         raise PropertyNameTooLong
+    if may_have_hyphens and not name.startswith("-"):
+        name = name.replace("-", "_")
     if _ASCII_IDENTIFIER.fullmatch(name):
         return
     if not name or (name[0] != "_" and unicodedata.category(name[0]) not in _IDENTIFIER_START):
