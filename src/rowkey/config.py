@@ -5,7 +5,9 @@ import binascii
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from pathlib import Path
+from urllib.parse import urlsplit
 
 HOST = "127.0.0.1"
 PORT = 10002
@@ -31,6 +33,41 @@ DEVELOPMENT_ACCOUNT = Account(
 
 
 @dataclass(frozen=True, slots=True)
+class Tls:
+    """The server's certificate with its chain, and the private key to it, both in PEM; None: the server makes them."""
+
+    certificate: Path | None = None
+    key: Path | None = None
+
+
+class Role(Enum):
+    """What a bearer may do; `rowkey.auth.roles` has the details."""
+
+    NONE = "none"
+    READER = "reader"
+    CONTRIBUTOR = "contributor"
+    OWNER = "owner"
+
+
+EVERYBODY_ELSE = ""
+"""In `Bearer.roles`: who has no role of their own, and whose token names none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bearer:
+    """Whose bearer tokens are accepted, and what they allow.
+
+    `issuer` is the URL of an OpenID Connect issuer; None accepts whatever says that it comes from Entra ID, without a
+    look at its signature. `keys` is a file with the issuer's public keys, None to fetch them. `roles` says who has
+    which role, by object id (or `sub`) or group.
+    """
+
+    issuer: str | None
+    keys: Path | None = None
+    roles: Mapping[str, Role] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """The settings of one server; `data` is the folder of its store, None for a store in memory."""
 
@@ -38,6 +75,8 @@ class Settings:
     port: int = PORT
     data: Path | None = DATA
     accounts: Mapping[str, Account] = field(default_factory=lambda: {DEVELOPMENT_ACCOUNT.name: DEVELOPMENT_ACCOUNT})
+    tls: Tls | None = None
+    bearer: Bearer | None = None
 
 
 def parse_account(text: str) -> Account:
@@ -62,16 +101,68 @@ def _parse_key(text: str, account: str) -> bytes:
     return key
 
 
+def parse_issuer(text: str) -> str:
+    """Read the URL of an issuer; raises ValueError.
+
+    What an issuer says decides who may read and write, so nobody on the way may change it: https, but on this machine.
+    """
+    try:
+        url = urlsplit(text)
+        host = url.hostname or ""
+        is_url = bool(host) and (url.port is None or url.port > 0) and text.isascii() and text.isprintable()
+    except ValueError:
+        is_url, host = False, ""
+    if not is_url or url.scheme not in ("http", "https") or set(text) & _NOT_IN_ISSUERS or "@" in url.netloc:
+        raise ValueError(f"{text!r} is not the URL of an issuer, as in https://login.microsoftonline.com/TENANT/v2.0.")
+    if url.scheme == "http" and not is_loopback(host):
+        raise ValueError(f"The issuer {text} must be an https URL: http is only for issuers on this machine.")
+    if _FOR_EVERYBODY.fullmatch(host + url.path):
+        raise ValueError(f"The issuer {text} issues tokens to everybody: name your own tenant instead, by its id.")
+    return text
+
+
+_NOT_IN_ISSUERS = frozenset(" \"',=?#<>\\{}")
+"""An issuer has no query and no fragment (OpenID Connect Discovery, 1.2); the others would break the challenge."""
+_FOR_EVERYBODY = re.compile(r"login\.[a-z.]+/(common|organizations|consumers)(/.*)?")
+
+
+def parse_role(text: str) -> tuple[str, Role]:
+    """Read `ROLE` or `WHO=ROLE`: who, `EVERYBODY_ELSE` where nobody is named, and the role; raises ValueError."""
+    who, equals, name = text.rpartition("=")
+    try:
+        role = Role(name)
+    except ValueError:
+        roles = ", ".join(role.value for role in Role)
+        raise ValueError(f"{name!r} is not a role: choose one of {roles}.") from None
+    if equals and not who.strip():
+        raise ValueError(f"{text!r} names nobody: write OBJECT_ID={name}, or {name} alone for everybody else.")
+    return who.strip(), role
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach `host`, as far as its text tells."""
+    return host in ("localhost", "::1") or _LOOPBACK.fullmatch(host) is not None
+
+
+_LOOPBACK = re.compile(r"127(\.\d{1,3}){3}", re.ASCII)
+
+
 def connection_string(settings: Settings, account: Account, port: int) -> str:
     """What an SDK on this machine is given to use `account`; `port` is the one that was chosen for port 0."""
     key = base64.b64encode(account.keys[0]).decode()
-    endpoint = f"{format_url(_reachable(settings.host), port)}/{account.name}"
-    return f"DefaultEndpointsProtocol=http;AccountName={account.name};AccountKey={key};TableEndpoint={endpoint};"
+    url = format_url(settings, port, host=_reachable(settings.host))
+    scheme = url.partition(":")[0]
+    return (
+        f"DefaultEndpointsProtocol={scheme};AccountName={account.name};AccountKey={key};"
+        f"TableEndpoint={url}/{account.name};"
+    )
 
 
-def format_url(host: str, port: int) -> str:
-    """`http://host:port`, with the brackets of an IPv6 address."""
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+def format_url(settings: Settings, port: int, *, host: str | None = None) -> str:
+    """Where the server is, with the brackets of an IPv6 address; `host` instead of the one that it listens on."""
+    host = settings.host if host is None else host
+    scheme = "http" if settings.tls is None else "https"
+    return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
 
 
 def _reachable(host: str) -> str:

@@ -15,14 +15,22 @@ from rowkey.operations.delete_entity import DeleteEntity
 from rowkey.operations.delete_table import DeleteTable
 from rowkey.operations.entity_group_transaction import EntityGroupTransaction
 from rowkey.operations.get_entity import GetEntity
+from rowkey.operations.get_metadata import GetMetadata
+from rowkey.operations.get_service_document import GetServiceDocument
+from rowkey.operations.get_service_properties import GetTableServiceProperties
+from rowkey.operations.get_service_stats import GetTableServiceStats
 from rowkey.operations.get_table import GetTable
+from rowkey.operations.get_table_acl import GetTableACL
 from rowkey.operations.insert_entity import InsertEntity
 from rowkey.operations.insert_or_merge_entity import InsertOrMergeEntity
 from rowkey.operations.insert_or_replace_entity import InsertOrReplaceEntity
 from rowkey.operations.merge_entity import MergeEntity
 from rowkey.operations.operation import Operation
+from rowkey.operations.preflight import PreflightTableRequest
 from rowkey.operations.query_entities import QueryEntities
 from rowkey.operations.query_tables import QueryTables
+from rowkey.operations.set_service_properties import SetTableServiceProperties
+from rowkey.operations.set_table_acl import SetTableACL
 from rowkey.operations.update_entity import UpdateEntity
 from rowkey.wire.call import Call
 from rowkey.wire.target import ResourceKind
@@ -54,6 +62,14 @@ ROUTES = (
     Route("DELETE", ResourceKind.ENTITY, None, DeleteEntity),
     Route("POST", ResourceKind.BATCH, None, EntityGroupTransaction),
     Route("POST", ResourceKind.TABLES_BELOW_TABLE, None, CreateTableBelowTable),
+    Route("GET", ResourceKind.SERVICE, None, GetServiceDocument),
+    Route("GET", ResourceKind.METADATA, None, GetMetadata),
+    Route("GET", ResourceKind.TABLE_ACL, None, GetTableACL),
+    Route("PUT", ResourceKind.TABLE_ACL, None, SetTableACL),
+    Route("GET", ResourceKind.SERVICE_PROPERTIES, None, GetTableServiceProperties),
+    Route("PUT", ResourceKind.SERVICE_PROPERTIES, None, SetTableServiceProperties),
+    Route("GET", ResourceKind.SERVICE_STATS, None, GetTableServiceStats),
+    Route("OPTIONS", ResourceKind.SERVICE, None, PreflightTableRequest),
 )
 
 _INDEX = {

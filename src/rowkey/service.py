@@ -11,12 +11,14 @@ import itertools
 import logging
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from email.utils import formatdate
 from functools import lru_cache
 
 from rowkey import __version__
+from rowkey.auth.bearer import BEARER_SINCE, BearerAuthority
 from rowkey.auth.grants import ANONYMOUS, OWNER
+from rowkey.auth.sas import read_sas
 from rowkey.auth.shared_key import SigningKey, read_signer, verify_shared_key
 from rowkey.config import Settings
 from rowkey.errors import (
@@ -30,15 +32,18 @@ from rowkey.errors import (
     XMethodIncorrectValue,
     XMethodNotUsingPost,
 )
+from rowkey.model.access_policy import AccessPolicy
 from rowkey.model.datetimes import now_ticks
 from rowkey.model.rights import Grant
 from rowkey.odata.options import read_timeout, verify_options
 from rowkey.operations.operation import Operation
+from rowkey.payload.access_policies import read_policies
 from rowkey.payload.error_body import write_error
+from rowkey.payload.service_properties import read_cors
 from rowkey.router import READ_METHODS, route
-from rowkey.store.interface import Store
+from rowkey.store.interface import NO_SECTIONS, Store
 from rowkey.wire.call import Call
-from rowkey.wire.media import Format
+from rowkey.wire.cors import add_cors_headers
 from rowkey.wire.prefer import read_preference
 from rowkey.wire.request import Request, Response
 from rowkey.wire.target import (
@@ -50,7 +55,7 @@ from rowkey.wire.target import (
     read_options,
     read_resource,
 )
-from rowkey.wire.terms import Terms, fallback_terms, read_terms
+from rowkey.wire.terms import Terms, fallback_terms, read_part_terms, read_terms
 from rowkey.wire.version import CLIENT_REQUEST_ID_SINCE, ERROR_CODE_HEADER_SINCE, Version, choose_version
 
 log = logging.getLogger(__name__)
@@ -61,10 +66,11 @@ _CLIENT_REQUEST_ID_LENGTH_MAX = 1024
 
 
 class Service:
-    """Answers requests for the accounts of `settings` from `store`."""
+    """Answers requests for the accounts of `settings` from `store`; without `bearer` no token is accepted."""
 
-    def __init__(self, settings: Settings, store: Store) -> None:
+    def __init__(self, settings: Settings, store: Store, *, bearer: BearerAuthority | None = None) -> None:
         self._store = store
+        self._bearer = bearer
         self._keys = {account.name: [SigningKey(key) for key in account.keys] for account in settings.accounts.values()}
         self._accounts = frozenset(self._keys)
         start = secrets.token_hex(10)
@@ -74,6 +80,7 @@ class Service:
     async def handle(self, request: Request) -> Response:
         """The answer to a request; never raises but for cancellation."""
         request_id, now, terms = f"{self._id_prefix}{next(self._ids):012x}", now_ticks(), None
+        properties = NO_SECTIONS
         headers = request.headers
         try:
             signer = read_signer(request) if request.target[1:2] == "$" else None
@@ -98,16 +105,41 @@ class Service:
         except Exception:
             log.exception("request %s failed: %s %s", request_id, request.method, request.target)
             response = _refuse(InternalError(), request, terms, request_id, now)
+        if "Cors" in properties:
+            add_cors_headers(request, response, read_cors(properties["Cors"]))
         return response
 
     async def _authenticate(
         self, request: Request, address: Address, options: Mapping[str, str], version: Version, now: int
     ) -> Grant:
-        """What the request's credentials allow: Authorization before a signature in the query (`auth/`)."""
+        """What the request's credentials allow: those of Authorization, or of a signature in the query, or none."""
         if request.method == "OPTIONS":
             return ANONYMOUS
+        authorization = request.headers.get("authorization")
+        if authorization is None and "sig" in options:
+            return await self._authenticate_sas(request, address, options, now)
+        if self._bearer is not None:
+            if authorization is None:
+                if version.date >= BEARER_SINCE:
+                    raise self._bearer.challenge()
+            elif authorization[:7].lower() == "bearer ":
+                token = authorization[7:].strip()
+                named = version.text or ""
+                return await self._bearer.authenticate(token, address.account, named, request.is_secure)
         verify_shared_key(request, address, options.get("comp"), self._keys, time.time())
         return OWNER
+
+    async def _authenticate_sas(
+        self, request: Request, address: Address, options: Mapping[str, str], now: int
+    ) -> Grant:
+        """What a shared access signature allows; a stored policy that it names is looked up for each request."""
+        sas = read_sas(options)
+        policies: Sequence[AccessPolicy] = ()
+        if sas.policy:
+            table = await self._store.find_table(address.account, sas.table)
+            policies = () if table is None else read_policies(await self._store.get_policies(table))
+        keys = self._keys[address.account]
+        return sas.verify(address.account, keys, policies, now=now, peer=request.peer, is_secure=request.is_secure)
 
     def refuse(self, error: ServiceError) -> Response:
         """The answer to bytes that never became a request."""
@@ -144,9 +176,7 @@ class Service:
     def _open_part(self, outer: Call, request: Request) -> Call:
         """The call that a part of a batch makes: only the path and query of its URL count, whatever its host."""
         address, options = _read_part_target(request.target, outer.address)
-        terms = read_terms(outer.version.text, request.headers.get("accept"), options.get("$format"))
-        if not terms.format.is_json and terms.format is not Format.ATOM:
-            terms = Terms(terms.version, Format.MINIMAL_METADATA)
+        terms = read_part_terms(outer.version, request.headers.get("accept"), options.get("$format"))
         return self._open(request, address, options, terms, outer.grant, outer.request_id, outer.now)
 
 
@@ -243,9 +273,9 @@ def _refuse(error: ServiceError, request: Request, terms: Terms | None, request_
     is_front_end = error.layer in (Layer.FRONT_END, Layer.BARE_FRONT_END)
     if is_front_end and version.date >= ERROR_CODE_HEADER_SINCE:
         headers.append(("x-ms-error-code", error.code))
-    if not is_front_end and request.method == "POST" and (preference := read_preference(request)):
+    if not is_front_end and request.method == "POST" and (preference := read_preference(request, version)):
         headers.append(("Preference-Applied", preference))
-    headers.append(("Content-Type", content_type))
+    headers += [*error.headers, ("Content-Type", content_type)]
     # The front end puts its text there too, but says plainly that something is forbidden.
     phrase = error.text if (is_front_end and error.status != 403) or version.text is None else None
-    return Response(error.status, headers, body, phrase)
+    return Response(error.status, headers, body, phrase, error.layer)

@@ -16,6 +16,7 @@ from rowkey.errors import (
 from rowkey.model.edm import parse_integer, utf16_length
 from rowkey.model.limits import PAGE_ITEMS_MAX, SELECT_NAMES_MAX
 from rowkey.model.names import verify_property_name
+from rowkey.wire.version import SELECT_SINCE
 
 TIMEOUT_SECONDS_MAX = 30
 """The documented maximum and default of an operation; more is cut to it."""
@@ -43,13 +44,15 @@ def read_top(text: str | None) -> int:
         raise InvalidQuery from None
 
 
-def read_select(text: str | None) -> tuple[str, ...] | None:
-    """The names asked for, each once, in order; None for all.
+def read_select(text: str | None, version_date: str) -> tuple[str, ...] | None:
+    """The names asked for, each once, in order; None for all. Raises InvalidQuery, also in versions without `$select`.
 
     Blanks around commas and a comma at the end are accepted (recorded), as is an empty value for all (recorded).
     """
     if text is None or not text.strip():
         return None
+    if version_date < SELECT_SINCE:
+        raise InvalidQuery
     parts = text.split(",")
     if len(parts) > 1 and not parts[-1].strip():
         parts.pop()

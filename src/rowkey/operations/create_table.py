@@ -6,32 +6,34 @@ from typing import Self
 from rowkey.model.names import verify_table_name
 from rowkey.model.rights import Right
 from rowkey.operations.operation import Operation
-from rowkey.payload.json_table import TableView, read_table_name, write_table
+from rowkey.payload.answer_body import write_table
+from rowkey.payload.properties import read_table_name
+from rowkey.payload.request_body import read_properties
+from rowkey.payload.views import TableView
 from rowkey.store.interface import Store
 from rowkey.wire.call import Call
-from rowkey.wire.media import Format, body_format, json_content_type, verify_body_type
+from rowkey.wire.media import Format, body_format, content_type
 from rowkey.wire.prefer import RETURN_NO_CONTENT, read_preference
 from rowkey.wire.request import Response
 
 
 @dataclass(slots=True)
 class CreateTable(Operation):
-    """`level` is how the table is returned, None where the client prefers that it is not."""
+    """`format` is how the table is returned, None where the client prefers that it is not."""
 
     right = Right.CREATE_TABLE
 
     name: str
     preference: str | None
-    level: Format | None
+    format: Format | None
 
     @classmethod
     def decode(cls, call: Call) -> Self:
-        preference = read_preference(call.request)
-        level = None if preference == RETURN_NO_CONTENT else body_format(call.format)
-        verify_body_type(call.request.headers.get("content-type"), call.version.date)
-        name = read_table_name(call.request.body)
+        preference = read_preference(call.request, call.version)
+        wanted = None if preference == RETURN_NO_CONTENT else body_format(call.format)
+        name = read_table_name(read_properties(call.request, call.version.date))
         verify_table_name(name)
-        return cls(name, preference, level)
+        return cls(name, preference, wanted)
 
     async def run(self, store: Store, account: str) -> None:
         await store.create_table(account, self.name)
@@ -41,7 +43,7 @@ class CreateTable(Operation):
         url = f"{base}/Tables('{self.name}')"
         headers = [("Preference-Applied", self.preference)] if self.preference else []
         headers.append(("Location", url))
-        if self.level is None:
+        if self.format is None:
             return Response(204, [*headers, ("DataServiceId", url)])
-        body = write_table(self.name, TableView(self.level, base, call.address.account))
-        return Response(201, [("Content-Type", json_content_type(self.level)), *headers], body)
+        body = write_table(self.name, TableView(self.format, base, call.address.account, call.now))
+        return Response(201, [("Content-Type", content_type(self.format)), *headers], body)

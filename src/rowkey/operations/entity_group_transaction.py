@@ -27,14 +27,15 @@ from rowkey.operations.entity_write import EntityWrite
 from rowkey.operations.get_entity import GetEntity
 from rowkey.operations.operation import Operation, require_table
 from rowkey.operations.query_entities import QueryEntities
-from rowkey.payload.error_body import write_error
+from rowkey.payload.error_body import BYTE_ORDER_MARK, write_error
 from rowkey.store.interface import Store
 from rowkey.wire.call import Call
-from rowkey.wire.media import Format, read_format
+from rowkey.wire.media import Format
 from rowkey.wire.multipart import Part, join_multipart, read_boundary, read_inner_request, split_multipart
 from rowkey.wire.prefer import RETURN_NO_CONTENT, read_preference
 from rowkey.wire.request import Request, Response, reason_phrase
-from rowkey.wire.version import TRANSACTIONS_SINCE
+from rowkey.wire.terms import read_part_terms
+from rowkey.wire.version import JSON_SINCE, TRANSACTIONS_SINCE
 
 
 @dataclass(slots=True)
@@ -46,7 +47,7 @@ class _Step:
     operation: Operation | None = None
 
 
-class _Failure(Exception):
+class BatchFailure(Exception):
     """The operation at `index` failed, and the whole batch with it."""
 
     def __init__(self, index: int, error: ServiceError, step: _Step) -> None:
@@ -61,7 +62,7 @@ class EntityGroupTransaction(Operation):
 
     is_query: bool
     steps: Sequence[_Step]
-    failure: _Failure | None
+    failure: BatchFailure | None
 
     @classmethod
     def decode(cls, call: Call) -> Self:
@@ -71,14 +72,14 @@ class EntityGroupTransaction(Operation):
         steps: list[_Step] = []
         try:
             _decode_parts(call, parts, steps, is_query=is_query)
-        except _Failure as failure:
+        except BatchFailure as failure:
             return cls(is_query, steps, failure)
         return cls(is_query, steps, None)
 
     def confine(self, bounds: KeyRange) -> None:
         """Every part was confined when it was decoded."""
 
-    async def run(self, store: Store, account: str) -> "Sequence[Any] | _Failure":
+    async def run(self, store: Store, account: str) -> "Sequence[Any] | BatchFailure":
         """The results of all parts, or the failure of the first that failed."""
         if self.failure is not None:
             return self.failure
@@ -91,14 +92,14 @@ class EntityGroupTransaction(Operation):
             return await store.write(table, [operation.write for operation in writes])
         except ServiceError as error:
             index = error.index or 0
-            return _Failure(index, error, self.steps[index])
+            return BatchFailure(index, error, self.steps[index])
 
-    def respond(self, call: Call, result: "Sequence[Any] | _Failure") -> Response:
-        if isinstance(result, _Failure):
+    def respond(self, call: Call, result: "Sequence[Any] | BatchFailure") -> Response:
+        if isinstance(result, BatchFailure):
             parts = [_write_failure(call, result, is_alone=len(self.steps) == 1, is_query=self.is_query)]
         else:
             parts = [
-                _write_part(step.operation.respond(step.call, item), step.request.headers.get("content-id"))
+                _write_part(step.call, step.operation.respond(step.call, item))
                 for step, item in zip(self.steps, result, strict=True)
                 if step.operation is not None and step.call is not None
             ]
@@ -128,14 +129,14 @@ def _read_parts(content_type: str, body: bytes) -> tuple[list[Part], bool]:
 
 
 def _decode_parts(call: Call, parts: Sequence[Part], steps: list[_Step], *, is_query: bool) -> None:
-    """Open, route and decode all parts into `steps`; raises _Failure for the first that cannot be."""
+    """Open, route and decode all parts into `steps`; raises BatchFailure for the first that cannot be."""
     allowed = (GetEntity, QueryEntities) if is_query else EntityWrite
     row_keys: set[str] = set()
     requests = [read_inner_request(part.content) for part in parts]  # one that is none spoils the batch itself
     if len(requests) > BATCH_OPERATIONS_MAX:
         text = f"The batch request operation exceeds the maximum {BATCH_OPERATIONS_MAX} changes per change set."
         last = BATCH_OPERATIONS_MAX - 1
-        raise _Failure(last, InvalidInput(text), _Step(requests[last]))
+        raise BatchFailure(last, InvalidInput(text), _Step(requests[last]))
     for index, request in enumerate(requests):
         step = _Step(request)
         steps.append(step)
@@ -150,7 +151,7 @@ def _decode_parts(call: Call, parts: Sequence[Part], steps: list[_Step], *, is_q
                     raise InvalidDuplicateRow
                 row_keys.add(operation.write.key.row_key)
         except ServiceError as error:
-            raise _Failure(index, error, step) from None
+            raise BatchFailure(index, error, step) from None
 
 
 def _verify_same_group(first: Operation | None, other: EntityWrite) -> None:
@@ -166,14 +167,16 @@ def _verify_same_group(first: Operation | None, other: EntityWrite) -> None:
 _PART_HEAD = b"Content-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n"
 
 
-def _write_part(response: Response, content_id: str | None) -> bytes:
+def _write_part(call: Call, response: Response) -> bytes:
     """An operation's answer as a part, headers in the recorded order.
 
-    DataServiceVersion is 3.0 for inserts, queries and whatever a preference was applied to, else 1.0 (recorded).
+    DataServiceVersion is 3.0 for inserts, queries and whatever a preference was applied to, else 1.0 (recorded); it
+    was always 1.0 before there was 3.0.
     """
     headers = dict(response.headers)
     has_version_3 = response.body or "Preference-Applied" in headers or "Location" in headers
-    version = ("DataServiceVersion", "3.0;" if has_version_3 else "1.0;")
+    version = ("DataServiceVersion", "3.0;" if has_version_3 and call.version.date >= JSON_SINCE else "1.0;")
+    content_id = call.request.headers.get("content-id")
     lines = [("Content-ID", content_id)] if content_id else []
     lines += [("X-Content-Type-Options", "nosniff"), ("Cache-Control", "no-cache")]
     content_type = headers.pop("Content-Type", None)
@@ -184,35 +187,34 @@ def _write_part(response: Response, content_id: str | None) -> bytes:
     return _write_http(response.status, [*lines, *headers.items()], response.body)
 
 
-def _write_failure(call: Call, failure: _Failure, *, is_alone: bool, is_query: bool) -> bytes:
+def _write_failure(call: Call, failure: BatchFailure, *, is_alone: bool, is_query: bool) -> bytes:
     """The one part of a batch that failed.
 
     The message is preceded by the operation's index; not where the only operation of a change set failed while it was
     executed (recorded, 14 of 14).
     """
     error, step = failure.error, failure.step
-    wanted = (
-        read_format(step.request.headers.get("accept"), None, call.version.date)
-        if step.call is None
-        else step.call.format
-    )
+    headers = step.request.headers
+    wanted = step.call.format if step.call else read_part_terms(call.version, headers.get("accept"), None).format
+    if wanted is Format.LATE_ATOM:
+        wanted = Format.MINIMAL_METADATA
     content_type, body = write_error(
         error,
-        wanted=wanted if wanted.is_json else Format.MINIMAL_METADATA,
+        wanted=wanted,
         version=call.version,
         request_id=call.request_id,
         now=call.now,
         prefix="" if is_alone and not is_query and error.is_condition else f"{failure.index}:",
     )
-    content_id = step.request.headers.get("content-id")
+    content_id = headers.get("content-id")
     lines = [("Content-ID", content_id)] if content_id else []
     lines.append(("X-Content-Type-Options", "nosniff"))
     if error.layer is not Layer.LIBRARY:
         lines.append(("Cache-Control", "no-cache"))
-    if step.request.method == "POST" and read_preference(step.request) == RETURN_NO_CONTENT:  # recorded: not DELETE
-        lines.append(("Preference-Applied", RETURN_NO_CONTENT))
-    lines += [("DataServiceVersion", "3.0;"), ("Content-Type", content_type)]
-    return _write_http(error.status, lines, body)
+    if step.request.method == "POST" and read_preference(step.request, call.version) == RETURN_NO_CONTENT:
+        lines.append(("Preference-Applied", RETURN_NO_CONTENT))  # recorded: not for DELETE
+    lines += [("DataServiceVersion", "3.0;" if wanted.is_json else "1.0;"), ("Content-Type", content_type)]
+    return _write_http(error.status, lines, body.removeprefix(BYTE_ORDER_MARK))
 
 
 def _write_http(status: int, headers: Sequence[tuple[str, str]], body: bytes) -> bytes:

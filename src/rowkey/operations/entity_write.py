@@ -10,10 +10,10 @@ from rowkey.model.key_range import KeyRange
 from rowkey.model.names import verify_key_value
 from rowkey.model.writes import Condition, Mode, Write
 from rowkey.operations.operation import Operation, require_table, verify_within
-from rowkey.payload.json_input import read_entity
+from rowkey.payload.properties import read_entity
+from rowkey.payload.request_body import read_properties
 from rowkey.store.interface import Store
 from rowkey.wire.call import Call
-from rowkey.wire.media import verify_body_type
 from rowkey.wire.prefer import RETURN_NO_CONTENT, read_preference
 from rowkey.wire.request import Response
 from rowkey.wire.version import UPSERT_SINCE
@@ -61,10 +61,9 @@ def decode_change(call: Call, mode: Mode, condition: Condition | int) -> tuple[s
     """The fields of an EntityChange. The keys are those of the address; any in the body are ignored (recorded)."""
     if condition is Condition.ANY and call.version.date < UPSERT_SINCE:
         raise MissingRequiredHeader
-    verify_body_type(call.request.headers.get("content-type"), call.version.date)
-    members = read_entity(call.request.body)
+    members = read_entity(read_properties(call.request, call.version.date), call.version.date)
     key = call.resource.key
     verify_key_value("PartitionKey", key.partition_key)
     verify_key_value("RowKey", key.row_key)
     write = Write(mode, key, {name: members[name] for name in sorted(members, key=ordinal)}, condition)
-    return call.resource.table, write, read_preference(call.request)
+    return call.resource.table, write, read_preference(call.request, call.version)

@@ -10,10 +10,11 @@ from rowkey.model.key_range import KeyRange
 from rowkey.model.rights import Right
 from rowkey.odata.options import read_select
 from rowkey.operations.operation import Operation, require_table, verify_within
-from rowkey.payload.json_entity import EntityView, write_entry
+from rowkey.payload.answer_body import write_entry
+from rowkey.payload.views import EntityView
 from rowkey.store.interface import Store
 from rowkey.wire.call import Call
-from rowkey.wire.media import Format, body_format, json_content_type
+from rowkey.wire.media import Format, body_format, content_type
 from rowkey.wire.request import Response
 
 
@@ -25,13 +26,14 @@ class GetEntity(Operation):
 
     table: str
     key: Key
-    level: Format
+    format: Format
     select: Sequence[str] | None
 
     @classmethod
     def decode(cls, call: Call) -> Self:
-        level = body_format(call.format)
-        return cls(call.resource.table, call.resource.key, level, read_select(call.options.get("$select")))
+        wanted = body_format(call.format)
+        select = read_select(call.options.get("$select"), call.version.date)
+        return cls(call.resource.table, call.resource.key, wanted, select)
 
     def confine(self, bounds: KeyRange) -> None:
         verify_within(bounds, self.key)
@@ -46,7 +48,7 @@ class GetEntity(Operation):
     def respond(self, call: Call, result: str) -> Response:
         address = call.address
         view = EntityView(
-            self.level, address.base, address.account, self.table, self.select, call.options.get("$select")
+            self.format, address.base, address.account, self.table, call.now, self.select, call.options.get("$select")
         )
-        headers = [("ETag", etag_of(result)), ("Content-Type", json_content_type(self.level))]
+        headers = [("ETag", etag_of(result)), ("Content-Type", content_type(self.format))]
         return Response(200, headers, write_entry(result, view))

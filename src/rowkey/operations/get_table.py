@@ -7,10 +7,11 @@ from rowkey.errors import ResourceNotFound
 from rowkey.model.rights import Right
 from rowkey.odata.options import read_select
 from rowkey.operations.operation import Operation
-from rowkey.payload.json_table import TableView, write_table
+from rowkey.payload.answer_body import write_table
+from rowkey.payload.views import TableView
 from rowkey.store.interface import Store, Table
 from rowkey.wire.call import Call
-from rowkey.wire.media import Format, body_format, json_content_type
+from rowkey.wire.media import Format, body_format, content_type
 from rowkey.wire.request import Response
 
 
@@ -21,11 +22,11 @@ class GetTable(Operation):
     right = Right.LIST_TABLES
 
     name: str
-    level: Format
+    format: Format
 
     @classmethod
     def decode(cls, call: Call) -> Self:
-        read_select(call.options.get("$select"))
+        read_select(call.options.get("$select"), call.version.date)
         return cls(call.resource.table, body_format(call.format))
 
     async def run(self, store: Store, account: str) -> Table:
@@ -35,5 +36,5 @@ class GetTable(Operation):
         return table
 
     def respond(self, call: Call, result: Table) -> Response:
-        view = TableView(self.level, call.address.base, call.address.account, call.options.get("$select"))
-        return Response(200, [("Content-Type", json_content_type(self.level))], write_table(result.name, view))
+        view = TableView(self.format, call.address.base, call.address.account, call.now, call.options.get("$select"))
+        return Response(200, [("Content-Type", content_type(self.format))], write_table(result.name, view))

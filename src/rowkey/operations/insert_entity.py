@@ -8,39 +8,41 @@ from rowkey.model.names import verify_key_value
 from rowkey.model.rights import Right
 from rowkey.model.writes import Condition, Mode, Write
 from rowkey.operations.entity_write import EntityWrite
-from rowkey.payload.json_entity import EntityView, entity_link, write_entry
-from rowkey.payload.json_input import read_new_entity
+from rowkey.payload.answer_body import write_entry
+from rowkey.payload.properties import read_new_entity
+from rowkey.payload.request_body import read_properties
+from rowkey.payload.views import EntityView, entity_link
 from rowkey.wire.call import Call
-from rowkey.wire.media import Format, body_format, json_content_type, verify_body_type
+from rowkey.wire.media import Format, body_format, content_type
 from rowkey.wire.prefer import RETURN_NO_CONTENT, read_preference
 from rowkey.wire.request import Response
 
 
 @dataclass(slots=True)
 class InsertEntity(EntityWrite):
-    """`level` is how the entity is returned, None where the client prefers that it is not."""
+    """`format` is how the entity is returned, None where the client prefers that it is not."""
 
     right = Right.INSERT
 
     preference: str | None
-    level: Format | None
+    format: Format | None
 
     @classmethod
     def decode(cls, call: Call) -> Self:
-        preference = read_preference(call.request)
-        level = None if preference == RETURN_NO_CONTENT else body_format(call.format)
-        verify_body_type(call.request.headers.get("content-type"), call.version.date)
-        key, members = read_new_entity(call.request.body)
+        preference = read_preference(call.request, call.version)
+        wanted = None if preference == RETURN_NO_CONTENT else body_format(call.format)
+        date = call.version.date
+        key, members = read_new_entity(read_properties(call.request, date), date)
         verify_key_value("PartitionKey", key.partition_key)
         verify_key_value("RowKey", key.row_key)
-        return cls(call.resource.table, Write(Mode.SET, key, members, Condition.ABSENT), preference, level)
+        return cls(call.resource.table, Write(Mode.SET, key, members, Condition.ABSENT), preference, wanted)
 
     def respond(self, call: Call, result: Entity) -> Response:
         base = call.address.base
         url = f"{base}/{entity_link(self.table, *self.write.key)}"
         headers = [("Preference-Applied", self.preference)] if self.preference else []
         headers.append(("Location", url))
-        if self.level is None:
+        if self.format is None:
             return Response(204, [*headers, ("DataServiceId", url), ("ETag", result.etag)])
-        body = write_entry(result.text, EntityView(self.level, base, call.address.account, self.table))
-        return Response(201, [("Content-Type", json_content_type(self.level)), *headers, ("ETag", result.etag)], body)
+        body = write_entry(result.text, EntityView(self.format, base, call.address.account, self.table, call.now))
+        return Response(201, [("Content-Type", content_type(self.format)), *headers, ("ETag", result.etag)], body)

@@ -12,6 +12,7 @@ from rowkey.model.entity import Key
 from rowkey.model.key_range import KeyRange, key_order
 from rowkey.model.names import verify_table_name
 from rowkey.model.rights import Right
+from rowkey.observe.metrics_tables import find_renamed_table
 from rowkey.store.interface import Store, Table
 from rowkey.wire.call import Call
 from rowkey.wire.request import Response
@@ -51,8 +52,15 @@ def verify_within(bounds: KeyRange, key: Key) -> None:
 
 
 async def require_table(store: Store, account: str, name: str) -> Table:
-    """The table of that name; raises TableNotFound, or for a name that no table can have what creating it would."""
+    """The table of that name; raises TableNotFound, or for a name that no table can have what creating it would.
+
+    Names that begin with `$` are of tables of metrics, which may have an old name too.
+    """
     table = await store.find_table(account, name)
+    if table is None and name.startswith("$"):
+        table = await find_renamed_table(store, account, name)
+        if table is None:
+            raise TableNotFound
     if table is None:
         verify_table_name(name)
         raise TableNotFound

@@ -14,10 +14,11 @@ from rowkey.odata.options import read_select, read_top
 from rowkey.odata.parser import parse_filter
 from rowkey.odata.planner import QueryPlan, clip, plan_query, within
 from rowkey.operations.operation import Operation, require_table
-from rowkey.payload.json_entity import EntityView, write_feed
+from rowkey.payload.answer_body import write_feed
+from rowkey.payload.views import EntityView
 from rowkey.store.interface import Page, Store
 from rowkey.wire.call import Call
-from rowkey.wire.media import Format, body_format, json_content_type
+from rowkey.wire.media import Format, body_format, content_type
 from rowkey.wire.request import Response
 
 
@@ -31,16 +32,16 @@ class QueryEntities(Operation):
     plan: QueryPlan
     start: Key | None
     top: int
-    level: Format
+    format: Format
     select: Sequence[str] | None
 
     @classmethod
     def decode(cls, call: Call) -> Self:
         options = call.options
-        level = body_format(call.format)
+        wanted = body_format(call.format)
         plan = _plan(options.get("$filter", "").strip())
-        select = read_select(options.get("$select"))
-        return cls(call.resource.table, plan, read_entity_start(options), read_top(options.get("$top")), level, select)
+        select = read_select(options.get("$select"), call.version.date)
+        return cls(call.resource.table, plan, read_entity_start(options), read_top(options.get("$top")), wanted, select)
 
     def confine(self, bounds: KeyRange) -> None:
         self.plan = self.plan._replace(ranges=within(self.plan.ranges, bounds))
@@ -60,7 +61,7 @@ class QueryEntities(Operation):
     def respond(self, call: Call, result: Page) -> Response:
         address = call.address
         view = EntityView(
-            self.level, address.base, address.account, self.table, self.select, call.options.get("$select")
+            self.format, address.base, address.account, self.table, call.now, self.select, call.options.get("$select")
         )
         headers = []
         if result.next_key is not None:
@@ -69,7 +70,7 @@ class QueryEntities(Operation):
                 ("x-ms-continuation-NextPartitionKey", partition_key),
                 ("x-ms-continuation-NextRowKey", row_key),
             ]
-        headers.append(("Content-Type", json_content_type(self.level)))
+        headers.append(("Content-Type", content_type(self.format)))
         return Response(200, headers, write_feed(result.text, view))
 
 

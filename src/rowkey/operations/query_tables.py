@@ -5,15 +5,17 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from rowkey.model.rights import Right
+from rowkey.observe.metrics_tables import FIRST_LISTED
 from rowkey.odata.continuation import read_table_start, write_table_continuation
 from rowkey.odata.evaluator import compile_filter
 from rowkey.odata.options import read_select, read_top
 from rowkey.odata.parser import parse_filter
 from rowkey.operations.operation import Operation
-from rowkey.payload.json_table import TableView, write_tables
+from rowkey.payload.answer_body import write_tables
+from rowkey.payload.views import TableView
 from rowkey.store.interface import Store, Table
 from rowkey.wire.call import Call
-from rowkey.wire.media import Format, body_format, json_content_type
+from rowkey.wire.media import Format, body_format, content_type
 from rowkey.wire.request import Response
 
 _LISTED_AT_ONCE = 1000
@@ -28,21 +30,21 @@ class QueryTables(Operation):
     matches: Callable[[Mapping[str, Any]], bool] | None
     start: str
     top: int
-    level: Format
+    format: Format
 
     @classmethod
     def decode(cls, call: Call) -> Self:
         options = call.options
-        level = body_format(call.format)
+        wanted = body_format(call.format)
         text = options.get("$filter", "").strip()
         matches = compile_filter(parse_filter(text)) if text else None
-        read_select(options.get("$select"))
-        return cls(matches, read_table_start(options), read_top(options.get("$top")), level)
+        read_select(options.get("$select"), call.version.date)
+        return cls(matches, read_table_start(options), read_top(options.get("$top")), wanted)
 
     async def run(self, store: Store, account: str) -> tuple[list[Table], Table | None]:
         """The tables of the page, and the one that the next page begins with."""
         page: list[Table] = []
-        start = self.start
+        start = max(self.start, FIRST_LISTED)
         while True:
             listed = await store.list_tables(account, start, _LISTED_AT_ONCE)
             for table in listed:
@@ -56,8 +58,8 @@ class QueryTables(Operation):
 
     def respond(self, call: Call, result: tuple[list[Table], Table | None]) -> Response:
         tables, following = result
-        view = TableView(self.level, call.address.base, call.address.account, call.options.get("$select"))
-        headers = [("Content-Type", json_content_type(self.level))]
+        view = TableView(self.format, call.address.base, call.address.account, call.now, call.options.get("$select"))
+        headers = [("Content-Type", content_type(self.format))]
         if following is not None:
             token = write_table_continuation(following.name, following.created, call.version)
             headers.insert(0, ("x-ms-continuation-NextTableName", token))

@@ -4,36 +4,18 @@ The stored wire text (`model/entity.py`) is the minimal level; the others take a
 """
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
 
-from rowkey.model.entity import WireMember, json_string, ordinal, split_entities, unescape, wire_members
+from rowkey.model.entity import json_string, split_entities, unescape, wire_members
+from rowkey.payload.views import EntityView, entity_link, select_members
 from rowkey.wire.media import Format
-from rowkey.wire.target import quote_key
 
 _ANNOTATION = "@odata.type"
-
-
-@dataclass(slots=True)
-class EntityView:
-    """How entities of one answer are shown: at which level, which properties, under whose address.
-
-    `base` is the account's URL, `table` the name as the client addressed it, `select` the names asked for (None: all)
-    and `select_text` the option as sent, decoded (None: not sent).
-    """
-
-    level: Format
-    base: str
-    account: str
-    table: str
-    select: Sequence[str] | None = None
-    select_text: str | None = None
 
 
 def write_entry(text: str, view: EntityView) -> bytes:
     """One entity as the body of an answer."""
     entry = _show(text, view)
-    if view.level is Format.NO_METADATA:
+    if view.format is Format.NO_METADATA:
         return entry.encode("ascii")
     return f'{{"odata.metadata":"{_metadata_url(view)}/@Element{metadata_suffix(view.select_text)}",{entry[1:]}'.encode(
         "ascii"
@@ -42,13 +24,13 @@ def write_entry(text: str, view: EntityView) -> bytes:
 
 def write_feed(texts: str, view: EntityView) -> bytes:
     """Entities (wire texts joined by commas) as the body of an answer."""
-    if view.select is None and view.level is Format.MINIMAL_METADATA:
+    if view.select is None and view.format is Format.MINIMAL_METADATA:
         entries = texts
-    elif view.select is None and view.level is Format.NO_METADATA:
+    elif view.select is None and view.format is Format.NO_METADATA:
         entries = _without_control(texts)
     else:
         entries = ",".join(_show(text, view) for text in split_entities(texts))
-    if view.level is Format.NO_METADATA:
+    if view.format is Format.NO_METADATA:
         return f'{{"value":[{entries}]}}'.encode("ascii")
     return (
         f'{{"odata.metadata":"{_metadata_url(view)}{metadata_suffix(view.select_text)}","value":[{entries}]}}'.encode(
@@ -87,15 +69,15 @@ def _without_control(texts: str) -> str:
 
 def _show(text: str, view: EntityView) -> str:
     """One entity's wire text as this view shows it, without odata.metadata."""
-    if view.select is None and view.level is Format.MINIMAL_METADATA:
+    if view.select is None and view.format is Format.MINIMAL_METADATA:
         return text
-    if view.select is None and view.level is Format.NO_METADATA:
+    if view.select is None and view.format is Format.NO_METADATA:
         return _without_control(text)
     etag, *members = wire_members(text)
-    shown = members if view.select is None else _select(members, view.select)
-    if view.level is Format.NO_METADATA:
+    shown = members if view.select is None else select_members(members, view.select)
+    if view.format is Format.NO_METADATA:
         return "{" + ",".join(f'"{member.name}":{member.value}' for member in shown) + "}"
-    if view.level is Format.MINIMAL_METADATA:
+    if view.format is Format.MINIMAL_METADATA:
         return f"{{{','.join([etag.text, *(member.text for member in shown)])}}}"
     link = entity_link(view.table, unescape(members[0].value[1:-1]), unescape(members[1].value[1:-1]))
     texts = [
@@ -109,23 +91,3 @@ def _show(text: str, view: EntityView) -> str:
             texts.append('"Timestamp@odata.type":"Edm.DateTime"')
         texts.append(member.text)
     return f"{{{','.join(texts)}}}"
-
-
-_SYSTEM_ORDER = ("PartitionKey", "RowKey", "Timestamp")
-
-
-def _select(members: Sequence[WireMember], names: Sequence[str]) -> list[WireMember]:
-    """The selected properties only: system ones first, the others by ordinal name, missing ones null (recorded)."""
-    present = {unescape(member.name): member for member in members}
-    ordered = [name for name in _SYSTEM_ORDER if name in names]
-    ordered += sorted((name for name in names if name not in _SYSTEM_ORDER), key=ordinal)
-    return [present.get(name) or _missing(json_string(name)) for name in ordered]
-
-
-def _missing(name_text: str) -> WireMember:
-    return WireMember(name_text[1:-1], None, "null", f"{name_text}:null")
-
-
-def entity_link(table: str, partition_key: str, row_key: str) -> str:
-    """An entity's address relative to its account's, as the service writes it."""
-    return f"{table}(PartitionKey='{quote_key(partition_key)}',RowKey='{quote_key(row_key)}')"

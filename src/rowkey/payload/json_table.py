@@ -1,38 +1,16 @@
 """Tables in JSON."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from rowkey.errors import InvalidInput, PropertiesNeedValue
 from rowkey.payload.json_entity import metadata_suffix
-from rowkey.payload.json_input import read_object
+from rowkey.payload.views import TableView
 from rowkey.wire.media import Format
-
-
-def read_table_name(body: bytes) -> str:
-    """The TableName of a Create Table body."""
-    name = read_object(body).get("TableName")
-    if name is None:
-        raise PropertiesNeedValue
-    if not isinstance(name, str):
-        raise InvalidInput
-    return name
-
-
-@dataclass(frozen=True, slots=True)
-class TableView:
-    """How tables of one answer are shown; `base` is the account's URL."""
-
-    level: Format
-    base: str
-    account: str
-    select_text: str | None = None
 
 
 def write_table(name: str, view: TableView) -> bytes:
     """One table as the body of an answer."""
     entry = _show(name, view)
-    if view.level is not Format.NO_METADATA:
+    if view.format is not Format.NO_METADATA:
         entry = (
             f'{{"odata.metadata":"{view.base}/$metadata#Tables/@Element{metadata_suffix(view.select_text)}",{entry[1:]}'
         )
@@ -42,13 +20,13 @@ def write_table(name: str, view: TableView) -> bytes:
 def write_tables(names: Sequence[str], view: TableView) -> bytes:
     """A list of tables as the body of an answer."""
     value = f'"value":[{",".join(_show(name, view) for name in names)}]'
-    if view.level is Format.NO_METADATA:
+    if view.format is Format.NO_METADATA:
         return f"{{{value}}}".encode()
     return f'{{"odata.metadata":"{view.base}/$metadata#Tables{metadata_suffix(view.select_text)}",{value}}}'.encode()
 
 
 def _show(name: str, view: TableView) -> str:
-    if view.level is not Format.FULL_METADATA:
+    if view.format is not Format.FULL_METADATA:
         return f'{{"TableName":"{name}"}}'
     link = f"Tables('{name}')"
     return (

@@ -35,6 +35,8 @@ CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 NOTHING = memoryview(b"")
 JOINED_BYTES_MAX = 64 * 1024
 """Bodies up to this size are copied behind their head and written at once; a copy is cheaper than a second write."""
+FAREWELL_SECONDS_MAX = 1.0
+"""How long the end of the server waits for idle clients to end TLS in their turn; most are asleep."""
 
 
 class Handler(Protocol):
@@ -74,6 +76,7 @@ class Connection(asyncio.Protocol):
         "_is_ended",
         "_is_lingering",
         "_is_paused",
+        "_is_secure",
         "_is_unsettled",
         "_is_write_paused",
         "_limits",
@@ -84,6 +87,7 @@ class Connection(asyncio.Protocol):
         "_reader",
         "_refusal",
         "_refuse",
+        "_remember",
         "_transport",
     )
 
@@ -92,14 +96,18 @@ class Connection(asyncio.Protocol):
         service: Handler,
         limits: Limits,
         *,
+        remember: "Callable[[Connection], None]",
         forget: "Callable[[Connection], None]",
         loop: asyncio.AbstractEventLoop,
         outbox: Outbox,
     ) -> None:
-        """`forget` is called once, when the connection is closed and nothing of it runs any more."""
+        """`remember` is called once, when there is a connection (with TLS: after the handshake, which may fail), and
+        `forget` once, when it is closed and nothing of it runs any more.
+        """
         self._handle = service.handle
         self._refuse = service.refuse
         self._limits = limits
+        self._remember = remember
         self._forget = forget
         self._loop = loop
         self._outbox = outbox
@@ -112,6 +120,7 @@ class Connection(asyncio.Protocol):
         self._is_unsettled = False
         self._is_deaf = False
         self._is_paused = False
+        self._is_secure = False
         self._is_write_paused = False
         self._is_ended = False
         self._is_closing = False
@@ -125,9 +134,10 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
-        is_secure = transport.get_extra_info("sslcontext") is not None
+        self._is_secure = transport.get_extra_info("sslcontext") is not None
         peer = _format_peer(transport.get_extra_info("peername"))
-        self._reader = RequestReader(self._limits, peer=peer, is_secure=is_secure)
+        self._reader = RequestReader(self._limits, peer=peer, is_secure=self._is_secure)
+        self._remember(self)
 
     def data_received(self, data: bytes) -> None:
         if self._is_deaf:
@@ -143,9 +153,15 @@ class Connection(asyncio.Protocol):
             self._hold_back()
 
     def eof_received(self) -> bool:
-        """The client has sent its last byte; it may still read, so answer what it asked before."""
+        """The client has sent its last byte; it may still read, so answer what it asked before.
+
+        Not so with TLS, where the event loop ends both directions together: what is answered by now still leaves.
+        """
         self._is_deaf = True
         self._is_ended = self._is_unsettled = True
+        if self._is_secure:
+            self._outbox.flush()
+            return False
         return self._current is not None or bool(self._reader.complete) or self._refusal is not None
 
     def pause_writing(self) -> None:
@@ -291,6 +307,8 @@ class Connection(asyncio.Protocol):
             self._current = (self._current[0], CLOSE)
         else:
             self._close()
+            if self._is_secure:
+                self._loop.call_later(FAREWELL_SECONDS_MAX, self.abort)
 
     def abort(self) -> None:
         """Close at once, whatever is going on."""
@@ -311,13 +329,11 @@ class Connection(asyncio.Protocol):
         """End our side, and let the client finish sending.
 
         Closing while its bytes are unread would reset the connection, and the client might never see why it was refused
-        (RFC 9112, 9.6).
+        (RFC 9112, 9.6). With TLS there is no end of one side alone; there the client learns it from the answer.
         """
         self._is_deaf = self._is_lingering = True
         if transport.can_write_eof():
             transport.write_eof()
-        else:
-            self._close()
 
     # Time.
 

@@ -2,16 +2,20 @@
 
 import asyncio
 import logging
+import ssl
 
 from rowkey.server.connection import Connection, Handler
 from rowkey.server.limits import Limits
 from rowkey.server.outbox import Outbox
+from rowkey.server.tls import HANDSHAKE_SECONDS_MAX
 
 log = logging.getLogger(__name__)
 
 BACKLOG = 1024
 """Connections that may wait to be accepted; clients with large pools open them all at once."""
 STOP_SECONDS_MAX = 5.0
+SHUTDOWN_SECONDS_MAX = 1e6
+"""The event loop would drop what a slow client has not read yet; `Connection.check_time` knows better when to."""
 
 
 class Listener:
@@ -27,17 +31,30 @@ class Listener:
         self.port = 0
         """The port that was chosen, where port 0 was asked for."""
 
-    async def start(self, host: str, port: int) -> None:
-        """Accept connections from now on; raises OSError where the address cannot be had."""
+    async def start(self, host: str, port: int, tls: ssl.SSLContext | None = None) -> None:
+        """Accept connections from now on, by TLS if so told; raises OSError where the address cannot be had."""
         loop = asyncio.get_running_loop()
         outbox = Outbox(loop)
 
         def connect() -> Connection:
-            connection = Connection(self._service, self._limits, forget=self._forget, loop=loop, outbox=outbox)
-            self._connections.add(connection)
-            return connection
+            return Connection(
+                self._service,
+                self._limits,
+                remember=self._remember,
+                forget=self._forget,
+                loop=loop,
+                outbox=outbox,
+            )
 
-        self._server = await loop.create_server(connect, host, port, backlog=BACKLOG)
+        self._server = await loop.create_server(
+            connect,
+            host,
+            port,
+            backlog=BACKLOG,
+            ssl=tls,
+            ssl_handshake_timeout=None if tls is None else HANDSHAKE_SECONDS_MAX,
+            ssl_shutdown_timeout=None if tls is None else SHUTDOWN_SECONDS_MAX,
+        )
         self.port = self._server.sockets[0].getsockname()[1]
         self._sweep_handle = loop.call_later(self._limits.sweep_seconds, self._sweep)
 
@@ -66,6 +83,11 @@ class Listener:
             except TimeoutError:
                 return False
         return True
+
+    def _remember(self, connection: Connection) -> None:
+        self._connections.add(connection)
+        if self._empty is not None:  # its handshake was going on when the stop began
+            connection.finish()
 
     def _forget(self, connection: Connection) -> None:
         self._connections.discard(connection)

@@ -20,46 +20,51 @@ class Format(Enum):
     NO_METADATA = "nometadata"
     MINIMAL_METADATA = "minimalmetadata"
     FULL_METADATA = "fullmetadata"
-    ANY = "*/*"
     ATOM = "atom"
+    ANY = "*/*"
     NOTHING_NAMED = "nothing named"
+    LATE_ATOM = "Atom, by a version that no longer has it"
+    EARLY_JSON = "JSON, by a version that has none yet"
     VERBOSE_JSON = "verbose"
-    EARLY_JSON = "JSON, by a version that has none"
     UNKNOWN = "unknown"
 
     __hash__ = object.__hash__  # members are singletons; Enum's own is a call in Python for each look-up
 
     @property
     def is_json(self) -> bool:
-        """Whether errors are answered in JSON."""
-        return self in _JSON_CONTENT_TYPES
+        """Whether bodies, errors too, are in JSON."""
+        return self in _LEVELS_OF_JSON
 
 
-_JSON_CONTENT_TYPES = {
-    level: f"application/json;odata={level.value};streaming=true;charset=utf-8"
-    for level in (Format.NO_METADATA, Format.MINIMAL_METADATA, Format.FULL_METADATA)
-}
+_LEVELS_OF_JSON = frozenset({Format.NO_METADATA, Format.MINIMAL_METADATA, Format.FULL_METADATA})
+
+_CONTENT_TYPES = {
+    level: f"application/json;odata={level.value};streaming=true;charset=utf-8" for level in _LEVELS_OF_JSON
+} | {Format.ATOM: "application/atom+xml;charset=utf-8"}
 
 _REFUSED: dict[Format, type[ServiceError]] = {
-    Format.ATOM: AtomFormatNotSupported,
+    Format.LATE_ATOM: AtomFormatNotSupported,
     Format.NOTHING_NAMED: AtomFormatNotSupported,  # Atom is the default that this version no longer has
-    Format.VERBOSE_JSON: JsonVerboseFormatNotSupported,
     Format.EARLY_JSON: JsonFormatNotSupported,
+    Format.VERBOSE_JSON: JsonVerboseFormatNotSupported,
     Format.UNKNOWN: MediaTypeNotSupported,
 }
 
 
-def json_content_type(level: Format) -> str:
-    """The Content-Type of a JSON answer at this metadata level, without blanks as recorded."""
-    return _JSON_CONTENT_TYPES[level]
+def content_type(body: Format) -> str:
+    """The Content-Type of an answer in JSON of some level, without blanks as recorded, or in Atom.
+
+    The reference adds `;type=entry` and `;type=feed` to Atom of later versions; what it shows of them has neither.
+    """
+    return _CONTENT_TYPES[body]
 
 
 def body_format(wanted: Format) -> Format:
-    """The metadata level of a 2xx body; raises 415 where what is wanted cannot be had.
+    """The format of a 2xx body, a level of JSON or Atom; raises 415 where what is wanted cannot be had.
 
     To be asked only for answers that have a body: the others need no acceptable format (recorded).
     """
-    if wanted in _JSON_CONTENT_TYPES:
+    if wanted in _CONTENT_TYPES:
         return wanted
     if wanted is Format.ANY:
         return Format.MINIMAL_METADATA
@@ -72,29 +77,46 @@ def read_format(accept: str | None, format_option: str | None, version_date: str
         named = {"json": "application/json", "atom": "application/atom+xml"}.get(format_option, format_option)
         return _best([_classify(named)], version_date)
     if accept is None or not accept.strip():
-        return Format.NOTHING_NAMED
+        return _in_version(Format.NOTHING_NAMED, version_date)
     ranges = [(_quality(item), _classify(item)) for item in accept.split(",") if item.strip()]
     ranges.sort(key=lambda pair: -pair[0])
     return _best([wanted for quality, wanted in ranges if quality > 0], version_date)
 
 
-def verify_body_type(content_type: str | None, version_date: str) -> None:
-    """Raise 415 unless a request body of this Content-Type can be read as JSON."""
-    kind = _classify(content_type) if content_type else Format.MINIMAL_METADATA
-    if kind is Format.ATOM:
-        raise AtomFormatNotSupported
-    if not kind.is_json and kind is not Format.VERBOSE_JSON:
+def read_body_format(content_type: str | None, version_date: str) -> Format:
+    """The format of a request body of this Content-Type, Atom or some level of JSON; raises 415 for any other.
+
+    A body of no type is what the version's clients wrote before they could choose: Atom until there was JSON.
+    """
+    if not content_type:
+        return Format.ATOM if version_date < JSON_SINCE else Format.MINIMAL_METADATA
+    kind = _classify(content_type)
+    if kind is Format.VERBOSE_JSON:
+        kind = Format.MINIMAL_METADATA
+    if kind is not Format.ATOM and kind not in _LEVELS_OF_JSON:
         raise MediaTypeNotSupported
-    if version_date < JSON_SINCE:
-        raise JsonFormatNotSupported
+    kind = _in_version(kind, version_date)
+    if kind in _REFUSED:
+        raise _REFUSED[kind]
+    return kind
 
 
 def _best(wanted: list[Format], version_date: str) -> Format:
-    legal = [item for item in wanted if item is not Format.UNKNOWN]
+    """The first format named that can be had; if there is none, one that says why."""
+    named = [_in_version(item, version_date) for item in wanted]
+    for item in named:
+        if item not in _REFUSED:
+            return item
+    return next((item for item in named if item is not Format.UNKNOWN), Format.UNKNOWN)
+
+
+def _in_version(wanted: Format, version_date: str) -> Format:
+    """What a format is to a version: Atom alone, both with Atom as the default, JSON alone."""
     if version_date >= JSON_ONLY_SINCE:
-        legal = [item for item in legal if item is not Format.ATOM] or legal
-    best = legal[0] if legal else Format.UNKNOWN
-    return Format.EARLY_JSON if best.is_json and version_date < JSON_SINCE else best
+        return Format.LATE_ATOM if wanted is Format.ATOM else wanted
+    if wanted is Format.ANY or wanted is Format.NOTHING_NAMED:
+        return Format.ATOM
+    return Format.EARLY_JSON if wanted in _LEVELS_OF_JSON and version_date < JSON_SINCE else wanted
 
 
 @lru_cache(maxsize=1024)
@@ -114,10 +136,7 @@ def _classify(item: str) -> Format:
     return Format.MINIMAL_METADATA
 
 
-_LEVELS = {
-    level.value: level
-    for level in (Format.NO_METADATA, Format.MINIMAL_METADATA, Format.FULL_METADATA, Format.VERBOSE_JSON)
-}
+_LEVELS = {level.value: level for level in (*_LEVELS_OF_JSON, Format.VERBOSE_JSON)}
 
 _QUALITY = re.compile(r";\s*q\s*=\s*([01](?:\.\d{0,3})?)", re.IGNORECASE)
 

@@ -4,7 +4,13 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from rowkey.wire.media import Format, read_format
-from rowkey.wire.version import NEWEST, Version, read_version, verify_data_service_version
+from rowkey.wire.version import (
+    JSON_ONLY_SINCE,
+    NEWEST,
+    Version,
+    read_data_service_version,
+    read_version,
+)
 
 
 class Terms(NamedTuple):
@@ -24,9 +30,21 @@ def read_terms(
     InvalidHeaderValue for a version of either kind that cannot be read, and for two that do not go together.
     """
     protocol = read_version(version, accept)
-    if data_service_version is not None:
-        verify_data_service_version(data_service_version, protocol.date)
+    odata = read_data_service_version(data_service_version, protocol.date)
+    if odata < 3 and protocol.date < JSON_ONLY_SINCE:
+        format_option = None  # `$format` came with OData 3.0 (reference); today's clients are not held to it
     return Terms(protocol, read_format(accept, format_option, protocol.date))
+
+
+def read_part_terms(version: Version, accept: str | None, format_option: str | None) -> Terms:
+    """The terms of a part of a batch: its own, and minimal JSON where they name nothing that can be had.
+
+    The versions that had Atom need no such rule: there it is what nothing named means.
+    """
+    terms = read_terms(version.text, accept, format_option)
+    if version.date < JSON_ONLY_SINCE or terms.format.is_json or terms.format is Format.LATE_ATOM:
+        return terms
+    return Terms(terms.version, Format.MINIMAL_METADATA)
 
 
 def fallback_terms(accept: str | None) -> Terms:

@@ -14,8 +14,15 @@ OLDEST = "2008-10-27"
 
 # What changed when, as far as this server behaves by it. Dates compare as text.
 TRANSACTIONS_SINCE = "2009-04-14"
+NO_HYPHENS_SINCE = "2009-04-14"
+SERVICE_PROPERTIES_SINCE = "2009-09-19"
 UPSERT_SINCE = "2011-08-18"
+SELECT_SINCE = "2011-08-18"
+ACCESS_POLICIES_SINCE = "2012-02-12"
 JSON_SINCE = "2013-08-15"
+PREFER_SINCE = "2013-08-15"
+CORS_SINCE = "2013-08-15"
+"""With it came minute metrics, service properties that are set in part, and service stats."""
 API_VERSION_SINCE = "2014-02-14"
 JSON_ONLY_SINCE = "2015-12-11"
 ERROR_CODE_HEADER_SINCE = "2017-07-29"
@@ -63,12 +70,21 @@ def choose_version(header: str | None, options: Mapping[str, str]) -> str | None
 
 
 _DATA_SERVICE_VERSION = re.compile(r"\s*(\d)\.\d\s*(?:;.*)?")
-_DATA_SERVICE_VERSIONS_SINCE = {"1": OLDEST, "2": UPSERT_SINCE, "3": JSON_SINCE}
-"""OData's major versions, and the protocol versions that brought them; a maximum may lie above all of them."""
+_DATA_SERVICE_VERSIONS_SINCE = {2: UPSERT_SINCE, 3: JSON_SINCE}
+"""OData's major versions after the first, and the protocol versions that brought them; a maximum may be higher still."""
 
 
-def verify_data_service_version(text: str, version_date: str) -> None:
-    """Raise InvalidHeaderValue unless `text` is an OData version (`3.0`, `3.0;NetFx`) that the protocol has."""
+def read_data_service_version(text: str | None, version_date: str) -> int:
+    """The major OData version that `text` states (`3.0`, `3.0;NetFx`); None states the highest that the protocol has.
+
+    Raises InvalidHeaderValue for text that is no version, and for one that the protocol does not have.
+    """
+    if text is None:
+        return max((major for major, since in _DATA_SERVICE_VERSIONS_SINCE.items() if version_date >= since), default=1)
     match = _DATA_SERVICE_VERSION.fullmatch(text)
-    if match is None or version_date < _DATA_SERVICE_VERSIONS_SINCE.get(match[1], JSON_SINCE):
+    if match is None:
         raise InvalidHeaderValue
+    major = int(match[1])
+    if major > 1 and version_date < _DATA_SERVICE_VERSIONS_SINCE.get(major, JSON_SINCE):
+        raise InvalidHeaderValue
+    return major

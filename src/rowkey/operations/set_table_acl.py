@@ -1,0 +1,52 @@
+"""Set Table ACL: PUT /name?comp=acl."""
+
+from dataclasses import dataclass
+from typing import Self
+
+from rowkey.errors import Layer, MediaTypeNotSupported, TableNotFound
+from rowkey.model.rights import Right
+from rowkey.operations.front_end import require_addressed_table, require_version
+from rowkey.operations.operation import Operation
+from rowkey.payload.access_policies import read_policies, write_policies
+from rowkey.store.interface import Store
+from rowkey.wire.call import Call
+from rowkey.wire.request import Request, Response
+from rowkey.wire.version import ACCESS_POLICIES_SINCE
+
+
+@dataclass(slots=True)
+class SetTableACL(Operation):
+    """Replaces all policies of a table; an empty body removes them (recorded)."""
+
+    right = Right.ACCESS_POLICIES
+
+    table: str
+    policies: str
+
+    @classmethod
+    def decode(cls, call: Call) -> Self:
+        require_version(call, ACCESS_POLICIES_SINCE)
+        _verify_media_types(call.request)
+        return cls(call.resource.table, write_policies(read_policies(call.request.body)))
+
+    async def run(self, store: Store, account: str) -> None:
+        table = await require_addressed_table(store, account, self.table)
+        try:
+            await store.set_policies(table, self.policies)
+        except TableNotFound as error:  # deleted meanwhile
+            error.layer = Layer.FRONT_END
+            raise
+
+    def respond(self, call: Call, result: None) -> Response:
+        return Response(204, layer=Layer.FRONT_END)
+
+
+def _verify_media_types(request: Request) -> None:
+    """Refuse what the service refuses: a body that says it is XML, by a client that does not ask for XML.
+
+    Recorded with `*/*`, 3 of 3; without Content-Type and without Accept it works (70 of 70), and so it does with
+    `Accept: application/xml`. Clients that ask for Atom or JSON are known, and served.
+    """
+    content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if content_type == "application/xml" and request.headers.get("accept", "").strip() in ("", "*/*"):
+        raise MediaTypeNotSupported(layer=Layer.FRONT_END)

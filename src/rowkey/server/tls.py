@@ -1,0 +1,50 @@
+"""What the server shows to clients that come by TLS: its certificate, and which versions it speaks."""
+
+import ssl
+from pathlib import Path
+
+HANDSHAKE_SECONDS_MAX = 10.0
+"""asyncio's own is 60, in which somebody who says nothing holds a socket. nginx: 60; Kestrel and Go: 10."""
+
+
+class CertificateError(Exception):
+    """A certificate or its key cannot be used; the text says why and what to do."""
+
+
+def open_context(certificate: Path, key: Path) -> ssl.SSLContext:
+    """TLS 1.2 and 1.3 with this certificate, for HTTP/1.1; raises CertificateError."""
+    for option, path in (("--cert", certificate), ("--key", key)):
+        try:
+            path.read_bytes()
+        except OSError as error:
+            raise CertificateError(f"{option} {path} cannot be read: {error.strerror}.") from None
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.set_alpn_protocols(["http/1.1"])
+    try:
+        context.load_cert_chain(certificate, key, password=_no_password)
+    except _KeyIsEncrypted:
+        raise CertificateError(
+            f"--key {key} is protected with a password. Write it without one: openssl pkey -in {key} -out FILE"
+        ) from None
+    except ssl.SSLError as error:
+        raise CertificateError(_explain(error, certificate, key)) from None
+    return context
+
+
+class _KeyIsEncrypted(Exception):
+    pass
+
+
+def _no_password() -> str:
+    """Called for a protected key; without it OpenSSL would ask at the terminal."""
+    raise _KeyIsEncrypted
+
+
+def _explain(error: ssl.SSLError, certificate: Path, key: Path) -> str:
+    if error.reason == "KEY_VALUES_MISMATCH":
+        return f"--key {key} is not the key of --cert {certificate}."
+    return (
+        f"--cert {certificate} and --key {key} cannot be used: {error.reason or error}. Both must be PEM files: the "
+        "certificate, then those that vouch for it up to the root; and its private key."
+    )
