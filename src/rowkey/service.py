@@ -200,8 +200,8 @@ def _decode(call: Call) -> Operation:
     grant = call.grant
     grant.permit(operation_type.right, call.resource.table)
     operation = operation_type.decode(call)
-    if grant.key_range is not None:
-        operation.confine(grant.key_range)
+    if grant.key_range is not None and not operation.confine(grant.key_range):
+        raise grant.outside()
     return operation
 
 

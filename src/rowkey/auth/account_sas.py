@@ -27,7 +27,7 @@ from rowkey.errors import (
     AuthorizationServiceMismatch,
 )
 from rowkey.model.access_policy import AccessPolicy
-from rowkey.model.rights import Right
+from rowkey.model.rights import Grant, Right
 
 ACCOUNT_SAS_SINCE = ORIGIN_SINCE
 _ENCRYPTION_SCOPE_SINCE = "2020-12-06"
@@ -94,13 +94,12 @@ def _string_to_sign(fields: SasFields, account: str) -> str:
     return f"{text}{fields.ses}\n" if fields.sv >= _ENCRYPTION_SCOPE_SINCE else text
 
 
-class AccountSasGrant:
+class AccountSasGrant(Grant):
     """What a verified signature for an account allows to one request."""
 
     __slots__ = ("_is_secure", "_peer", "_sas")
 
     kind = "sas"
-    key_range = None
 
     def __init__(self, sas: AccountSas, peer: str, is_secure: bool) -> None:
         self._sas = sas

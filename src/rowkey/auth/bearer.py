@@ -39,13 +39,12 @@ class BearerAuthority(Protocol):
         """
 
 
-class BearerGrant:
+class BearerGrant(Grant):
     """The rights of one token; see `rowkey.auth.roles`."""
 
     __slots__ = ("rights",)
 
     kind = "bearer"
-    key_range = None
 
     def __init__(self, rights: frozenset[Right]) -> None:
         self.rights = rights

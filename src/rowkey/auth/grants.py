@@ -1,24 +1,22 @@
 """The two grants that need no credentials to be described: everything, and next to nothing."""
 
 from rowkey.errors import AuthenticationFailed
-from rowkey.model.rights import Right
+from rowkey.model.rights import Grant, Right
 
 
-class OwnerGrant:
+class OwnerGrant(Grant):
     """Who holds an account key may do everything."""
 
     kind = "authenticated"
-    key_range = None
 
     def permit(self, right: Right, table: str) -> None:
         """Refuse nothing."""
 
 
-class AnonymousGrant:
+class AnonymousGrant(Grant):
     """Who shows no credentials may ask what other origins may do (a preflight carries none), and nothing else."""
 
     kind = "anonymous"
-    key_range = None
 
     def permit(self, right: Right, table: str) -> None:
         """Refuse all but the one right."""

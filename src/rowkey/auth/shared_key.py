@@ -144,6 +144,7 @@ def _other_spellings(address: Address) -> Iterator[str]:
     if address.is_secondary and address.is_path_style:
         path = path.replace(SECONDARY, "", 1)
         yield path
+        yield f"/{address.account}{address.path}"  # the same SDK's later releases, which name the account twice
     plain = _UNRESERVED_ESCAPE.sub(lambda match: unquote(match[0]), path)
     yield plain
     yield _PUNCTUATION_ESCAPE.sub(lambda match: unquote(match[0]), plain)

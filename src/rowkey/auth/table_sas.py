@@ -25,7 +25,7 @@ from rowkey.errors import AuthorizationFailure, AuthorizationPermissionMismatch,
 from rowkey.model.access_policy import AccessPolicy, is_permission
 from rowkey.model.entity import Key
 from rowkey.model.key_range import KeyRange, successor
-from rowkey.model.rights import Right
+from rowkey.model.rights import Grant, Right
 
 TABLE_SAS_SINCE = "2012-02-12"
 _SERVICE_NAME_SINCE = "2015-02-21"
@@ -126,7 +126,7 @@ def _find_policy(fields: SasFields, policies: Sequence[AccessPolicy]) -> AccessP
     return policy
 
 
-class TableSasGrant:
+class TableSasGrant(Grant):
     """What a verified signature for a table allows to one request."""
 
     __slots__ = ("_is_secure", "_peer", "_rights", "_sas", "key_range")
@@ -153,6 +153,9 @@ class TableSasGrant:
             raise self._refusal(AuthorizationFailure())
         if right not in self._rights:
             raise self._refusal(AuthorizationPermissionMismatch())
+
+    def outside(self) -> ServiceError:
+        return self._refusal(AuthorizationFailure())
 
     def _refusal(self, error: ServiceError) -> ServiceError:
         return error if self._sas.fields.sv >= ORIGIN_SINCE else ResourceNotFound()

@@ -27,8 +27,9 @@ CORS_RULES_MAX = 5
 CORS_ORIGINS_MAX = 64
 """Origins of a CORS rule."""
 CORS_HEADERS_MAX = 64
-"""Names in a list of headers of a CORS rule, and of those that end with `*`:"""
+"""Names in a list of headers of a CORS rule, without those that end with `*`."""
 CORS_PREFIXES_MAX = 2
+"""Those that end with `*`."""
 CORS_MEMBER_LENGTH_MAX = 256
 """Characters of an origin or a header in a CORS rule."""
 CORS_TEXT_LENGTH_MAX = 2048

@@ -4,9 +4,11 @@ Every operation names the one right that it needs; every way to authenticate mak
 each operation, also for those inside a batch.
 """
 
+from abc import ABC, abstractmethod
 from enum import Enum
-from typing import Protocol
+from typing import ClassVar
 
+from rowkey.errors import AuthorizationFailure, ServiceError
 from rowkey.model.key_range import KeyRange
 
 
@@ -30,18 +32,22 @@ class Right(Enum):
     __hash__ = object.__hash__  # members are singletons; Enum's own is a call in Python for each look-up
 
 
-class Grant(Protocol):
+class Grant(ABC):
     """What an authenticated request may do.
 
     `kind` says how it was authenticated: "authenticated" (with an account key), "sas", "bearer" or "anonymous".
     `key_range` bounds the entities that may be touched, None where all may be.
     """
 
-    @property
-    def kind(self) -> str: ...
+    __slots__ = ()
 
-    @property
-    def key_range(self) -> KeyRange | None: ...
+    kind: ClassVar[str]
+    key_range: KeyRange | None = None
 
+    @abstractmethod
     def permit(self, right: Right, table: str) -> None:
         """Raise the ServiceError that refuses the right; `table` is the name as addressed, empty for none."""
+
+    def outside(self) -> ServiceError:
+        """What refuses an entity outside of `key_range`."""
+        return AuthorizationFailure()

@@ -51,7 +51,7 @@ class RequestLog:
     async def flush(self) -> None:
         """Append what waits; what cannot be written is dropped, and the server's own log says so."""
         if self._dropped:
-            log.warning("the disk does not keep up: %d requests are missing from the request log", self._dropped)
+            log.warning("requests missing from the request log, as the disk does not keep up: %d", self._dropped)
             self._dropped = 0
         if self._pending:
             pending, self._pending = self._pending, defaultdict(list)
@@ -75,18 +75,19 @@ class RequestLog:
             try:
                 self._append(account, hour, "".join(waiting).encode("utf-8", "replace"))
             except OSError as error:
-                log.warning("%d requests are missing from the request log: %s", len(waiting), error)
+                log.warning("requests missing from the request log: %d (%s)", len(waiting), error)
 
     def _append(self, account: str, hour: int, text: bytes) -> None:
         current_hour, path = self._files.get(account, (-1, None))
         if path is None or current_hour != hour or _size(path) + len(text) > FILE_BYTES_MAX:
             path = _new_file(self._folder / account / _hour_path(hour))
             self._files[account] = hour, path
-        with path.open("ab") as file:
+        with path.open("ab", buffering=0) as file:
             begin = file.tell()
+            left = memoryview(text)
             try:
-                file.write(text)
-                file.flush()
+                while left:
+                    left = left[file.write(left) :]
             except OSError:
                 file.truncate(begin)  # no half lines
                 raise

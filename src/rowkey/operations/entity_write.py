@@ -9,7 +9,7 @@ from rowkey.model.entity import Entity, ordinal
 from rowkey.model.key_range import KeyRange
 from rowkey.model.names import verify_key_value
 from rowkey.model.writes import Condition, Mode, Write
-from rowkey.operations.operation import Operation, require_table, verify_within
+from rowkey.operations.operation import Operation, is_within, require_table
 from rowkey.payload.properties import read_entity
 from rowkey.payload.request_body import read_properties
 from rowkey.store.interface import Store
@@ -31,8 +31,8 @@ class EntityWrite(Operation):
     def decode(cls, call: Call) -> Self:
         """The write that a call asks for; raises ServiceError."""
 
-    def confine(self, bounds: KeyRange) -> None:
-        verify_within(bounds, self.write.key)
+    def confine(self, bounds: KeyRange) -> bool:
+        return is_within(bounds, self.write.key)
 
     async def run(self, store: Store, account: str) -> Entity | None:
         table = await require_table(store, account, self.table)

@@ -9,7 +9,7 @@ from rowkey.model.entity import Key, etag_of
 from rowkey.model.key_range import KeyRange
 from rowkey.model.rights import Right
 from rowkey.odata.options import read_select
-from rowkey.operations.operation import Operation, require_table, verify_within
+from rowkey.operations.operation import Operation, is_within, require_table
 from rowkey.payload.answer_body import write_entry
 from rowkey.payload.views import EntityView
 from rowkey.store.interface import Store
@@ -35,8 +35,8 @@ class GetEntity(Operation):
         select = read_select(call.options.get("$select"), call.version.date)
         return cls(call.resource.table, call.resource.key, wanted, select)
 
-    def confine(self, bounds: KeyRange) -> None:
-        verify_within(bounds, self.key)
+    def confine(self, bounds: KeyRange) -> bool:
+        return is_within(bounds, self.key)
 
     async def run(self, store: Store, account: str) -> str:
         table = await require_table(store, account, self.table)

@@ -7,7 +7,7 @@ An operation is a value. `decode` reads a call into one or raises what the servi
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Self
 
-from rowkey.errors import AuthorizationFailure, TableNotFound
+from rowkey.errors import TableNotFound
 from rowkey.model.entity import Key
 from rowkey.model.key_range import KeyRange, key_order
 from rowkey.model.names import verify_table_name
@@ -31,9 +31,9 @@ class Operation(ABC):
     def decode(cls, call: Call) -> Self:
         """The operation that a call asks for; raises ServiceError."""
 
-    def confine(self, bounds: KeyRange) -> None:
-        """Keep to entities within `bounds`, or raise AuthorizationFailure; for clients that may touch no others."""
-        raise AuthorizationFailure
+    def confine(self, bounds: KeyRange) -> bool:
+        """Keep to entities within `bounds`; False where the operation asks for others, and so must not be run."""
+        return False
 
     @abstractmethod
     async def run(self, store: Store, account: str) -> Any:
@@ -44,11 +44,10 @@ class Operation(ABC):
         """The answer for what `run` returned."""
 
 
-def verify_within(bounds: KeyRange, key: Key) -> None:
-    """Raise AuthorizationFailure unless the key is within the bounds (recorded for an insert)."""
+def is_within(bounds: KeyRange, key: Key) -> bool:
+    """Whether the key is within the bounds."""
     place = key_order(key)
-    if place < key_order(bounds.start) or (bounds.end is not None and place >= key_order(bounds.end)):
-        raise AuthorizationFailure
+    return place >= key_order(bounds.start) and (bounds.end is None or place < key_order(bounds.end))
 
 
 async def require_table(store: Store, account: str, name: str) -> Table:

@@ -43,8 +43,9 @@ class QueryEntities(Operation):
         select = read_select(options.get("$select"), call.version.date)
         return cls(call.resource.table, plan, read_entity_start(options), read_top(options.get("$top")), wanted, select)
 
-    def confine(self, bounds: KeyRange) -> None:
+    def confine(self, bounds: KeyRange) -> bool:
         self.plan = self.plan._replace(ranges=within(self.plan.ranges, bounds))
+        return True
 
     async def run(self, store: Store, account: str) -> Page:
         table = await require_table(store, account, self.table)

@@ -8,7 +8,7 @@ Children come in any order, and all but Id may be missing (recorded); the canoni
 what a table keeps. An element that is empty is as good as missing, since a signature cannot tell the two apart either.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import lru_cache
 from xml.etree.ElementTree import Element
 from xml.sax.saxutils import escape
@@ -18,7 +18,7 @@ from rowkey.model.access_policy import AccessPolicy, is_permission, parse_access
 from rowkey.model.datetimes import format_datetime_padded
 from rowkey.model.edm import utf16_length
 from rowkey.model.limits import ACCESS_POLICIES_MAX, ACCESS_POLICY_ID_UNITS_MAX
-from rowkey.payload.xml_input import XmlNotReadable, parse_xml
+from rowkey.payload.xml_elements import read_children, read_list, read_root, read_text
 
 _DECLARATION = '<?xml version="1.0" encoding="utf-8"?>'
 _CARRIAGE_RETURN = {"\r": "&#13;"}
@@ -31,13 +31,9 @@ def read_policies(text: bytes | str) -> tuple[AccessPolicy, ...]:
         return _read_canonical(text)
     if not text.strip():
         return ()
-    try:
-        root = parse_xml(text)
-    except XmlNotReadable:
-        raise InvalidXmlDocument from None
-    if root.tag != "SignedIdentifiers" or len(root) > ACCESS_POLICIES_MAX or _has_text(root):
-        raise InvalidXmlDocument
-    policies = tuple(_read_policy(element) for element in root)
+    root = read_root(text, "SignedIdentifiers")
+    elements = read_list(root, "SignedIdentifier", length_max=ACCESS_POLICIES_MAX)
+    policies = tuple(_read_policy(element) for element in elements)
     if len({policy.identifier for policy in policies}) < len(policies):
         raise InvalidXmlDocument
     return policies
@@ -50,40 +46,21 @@ def _read_canonical(text: str) -> tuple[AccessPolicy, ...]:
 
 
 def _read_policy(element: Element) -> AccessPolicy:
-    if element.tag != "SignedIdentifier":
-        raise InvalidXmlDocument
-    children = _children(element, ("Id", "AccessPolicy"))
+    children = read_children(element, optional=("Id", "AccessPolicy"))
     identifier = _text(children.get("Id"))
     if identifier is None or utf16_length(identifier) > ACCESS_POLICY_ID_UNITS_MAX:
         raise InvalidXmlDocument
     policy = children.get("AccessPolicy")
-    fields = {} if policy is None else _children(policy, ("Start", "Expiry", "Permission"))
+    fields = {} if policy is None else read_children(policy, optional=("Start", "Expiry", "Permission"))
     permission = (_text(fields.get("Permission")) or "").strip() or None
     if permission is not None and not is_permission(permission):
         raise InvalidXmlDocument
     return AccessPolicy(identifier, _time(fields.get("Start")), _time(fields.get("Expiry")), permission)
 
 
-def _children(element: Element, names: Sequence[str]) -> dict[str, Element]:
-    """The children by name; another name, or one that comes twice, is none of this document."""
-    children = {child.tag: child for child in element}
-    if len(children) < len(element) or not children.keys() <= set(names) or _has_text(element):
-        raise InvalidXmlDocument
-    return children
-
-
-def _has_text(element: Element) -> bool:
-    """Whether there is text beside the element's children."""
-    return bool((element.text or "").strip()) or any((child.tail or "").strip() for child in element)
-
-
 def _text(element: Element | None) -> str | None:
     """The text of an element without children, None for no text."""
-    if element is None:
-        return None
-    if len(element):
-        raise InvalidXmlDocument
-    return element.text or None
+    return None if element is None else read_text(element) or None
 
 
 def _time(element: Element | None) -> int | None:

@@ -8,6 +8,7 @@ from rowkey.payload.atom_document import Document, Entry, write_entry_document, 
 from rowkey.payload.views import EntityView, entity_link, select_members
 from rowkey.payload.xml_input import XmlNotReadable, parse_xml
 from rowkey.payload.xml_output import escape_text
+from rowkey.wire.media import Format
 
 
 def write_entry(text: str, view: EntityView) -> bytes:
@@ -21,7 +22,7 @@ def write_feed(texts: str, view: EntityView) -> bytes:
 
 
 def _document(view: EntityView) -> Document:
-    return Document(view.base, view.account, view.table, view.now)
+    return Document(view.base, view.account, view.table, view.now, view.format is Format.INDENTED_ATOM)
 
 
 def _show(text: str, view: EntityView) -> Entry:

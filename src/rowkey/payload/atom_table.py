@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from rowkey.payload.atom_document import Document, Entry, write_entry_document, write_feed_document
 from rowkey.payload.views import TableView
+from rowkey.wire.media import Format
 
 
 def write_table(name: str, view: TableView) -> bytes:
@@ -17,7 +18,7 @@ def write_tables(names: Sequence[str], view: TableView) -> bytes:
 
 
 def _document(view: TableView) -> Document:
-    return Document(view.base, view.account, "Tables", view.now)
+    return Document(view.base, view.account, "Tables", view.now, view.format is Format.INDENTED_ATOM)
 
 
 def _show(name: str) -> Entry:

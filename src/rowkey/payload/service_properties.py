@@ -11,11 +11,10 @@
 
 The four elements below the root are the *sections*. A body may have any of them; each is kept as the text that is
 shown, in the recorded order. Versions before 2013-08-15 know Logging and Metrics, which is HourMetrics, and send both.
-Whatever is wrong with a body, the answer is InvalidXmlDocument (recorded; the reference's finer codes were never seen).
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from xml.etree.ElementTree import Element
 from xml.sax.saxutils import escape
@@ -32,13 +31,15 @@ from rowkey.model.limits import (
     RETENTION_DAYS_MAX,
 )
 from rowkey.model.service_properties import Logging, Metrics
-from rowkey.payload.xml_input import XmlNotReadable, parse_xml
+from rowkey.payload.xml_elements import read_children, read_list, read_root, read_text
+from rowkey.payload.xml_input import parse_xml
 from rowkey.wire.version import CORS_SINCE
 
 _ROOT = "StorageServiceProperties"
 _ANALYTICS_VERSION = "1.0"
 _METHODS = frozenset({"DELETE", "GET", "HEAD", "MERGE", "OPTIONS", "PATCH", "POST", "PUT"})
 _ORIGIN = re.compile(r"[!-+\--~]+")
+"""Any visible ASCII but the comma, which separates: the service takes `www.xyz.com` too (recorded)."""
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'+.^_`|~-]+\*?|\*")
 _NUMBER = re.compile(r"[0-9]{1,10}")
 _NUMBER_MAX = 2**31 - 1
@@ -46,17 +47,12 @@ _NUMBER_MAX = 2**31 - 1
 
 def read_properties(body: bytes, version_date: str) -> dict[str, str]:
     """The sections of a body as the texts to be kept; raises InvalidXmlDocument."""
-    try:
-        root = parse_xml(body)
-    except XmlNotReadable:
-        raise InvalidXmlDocument from None
-    if root.tag != _ROOT:
-        raise InvalidXmlDocument
+    root = read_root(body, _ROOT)
     if version_date < CORS_SINCE:
-        elements = _children(root, ("Logging", "Metrics"))
+        elements = read_children(root, required=("Logging", "Metrics"))
         elements["HourMetrics"] = elements.pop("Metrics")
     else:
-        elements = _children(root, (), optional=tuple(_SECTIONS))
+        elements = read_children(root, optional=tuple(_SECTIONS))
     return {name: _SECTIONS[name](element) for name, element in elements.items()}
 
 
@@ -80,7 +76,7 @@ def read_logging(text: str) -> Logging:
 
 
 def _read_logging(element: Element) -> Logging:
-    children = _children(element, ("Version", "Read", "Write", "Delete", "RetentionPolicy"))
+    children = read_children(element, required=("Version", "Read", "Write", "Delete", "RetentionPolicy"))
     _verify_version(children["Version"])
     read, write, delete = (_boolean(children[name]) for name in ("Read", "Write", "Delete"))
     return Logging(read, write, delete, _read_retention(children["RetentionPolicy"]))
@@ -101,7 +97,7 @@ def read_metrics(text: str) -> Metrics:
 
 
 def _read_metrics(element: Element) -> Metrics:
-    children = _children(element, ("Version", "Enabled", "RetentionPolicy"), optional=("IncludeAPIs",))
+    children = read_children(element, required=("Version", "Enabled", "RetentionPolicy"), optional=("IncludeAPIs",))
     _verify_version(children["Version"])
     is_enabled = _boolean(children["Enabled"])
     if is_enabled and "IncludeAPIs" not in children:
@@ -124,7 +120,7 @@ def _verify_version(element: Element) -> None:
 
 def _read_retention(element: Element) -> int | None:
     """`Days` must be there where retention is enabled, and must not where it is not (both recorded)."""
-    children = _children(element, ("Enabled",), optional=("Days",))
+    children = read_children(element, required=("Enabled",), optional=("Days",))
     if _boolean(children["Enabled"]) is not ("Days" in children):
         raise InvalidXmlDocument
     days = _number(children["Days"]) if "Days" in children else None
@@ -148,16 +144,15 @@ def read_cors(text: str) -> tuple[CorsRule, ...]:
 
 
 def _read_cors(element: Element) -> tuple[CorsRule, ...]:
-    if len(element) > CORS_RULES_MAX or any(child.tag != "CorsRule" for child in element) or _has_text(element):
-        raise InvalidXmlDocument
+    rules = read_list(element, "CorsRule", length_max=CORS_RULES_MAX)
     if sum(len(text.strip()) for text in element.itertext()) > CORS_TEXT_LENGTH_MAX:
         raise InvalidXmlDocument
-    return tuple(_read_rule(child) for child in element)
+    return tuple(map(_read_rule, rules))
 
 
 def _read_rule(element: Element) -> CorsRule:
     names = ("AllowedOrigins", "AllowedMethods", "AllowedHeaders", "ExposedHeaders", "MaxAgeInSeconds")
-    children = _children(element, names)
+    children = read_children(element, required=names)
     origins, methods = _members(children["AllowedOrigins"]), _members(children["AllowedMethods"])
     if not origins or len(origins) > CORS_ORIGINS_MAX or not all(map(_ORIGIN.fullmatch, origins)):
         raise InvalidXmlDocument
@@ -203,29 +198,12 @@ def _write_rule(rule: CorsRule) -> str:
     return _element("CorsRule", "".join(_element(name, escape(text)) for name, text in children))
 
 
-# ---------------------------------------------------------------- elements
-
-
-def _children(element: Element, required: Sequence[str], *, optional: Sequence[str] = ()) -> dict[str, Element]:
-    """The children by name, in any order: the required ones, perhaps the optional ones, and no others."""
-    children = {child.tag: child for child in element}
-    if len(children) < len(element) or not children.keys() <= {*required, *optional} or _has_text(element):
-        raise InvalidXmlDocument
-    if not children.keys() >= set(required):
-        raise InvalidXmlDocument
-    return children
-
-
-def _has_text(element: Element) -> bool:
-    """Whether there is text beside the element's children."""
-    return bool((element.text or "").strip()) or any((child.tail or "").strip() for child in element)
+# ---------------------------------------------------------------- values
 
 
 def _text(element: Element) -> str:
-    """The text of an element without children, without the white space around it."""
-    if len(element):
-        raise InvalidXmlDocument
-    return (element.text or "").strip()
+    """Without the white space around it, which samples of the reference have."""
+    return read_text(element).strip()
 
 
 def _boolean(element: Element) -> bool:

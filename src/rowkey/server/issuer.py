@@ -6,7 +6,7 @@ They are fetched when the server starts, once an hour, and when a token names a 
 new key shows itself; but whoever makes up names of keys causes one look a minute. As long as nothing could be fetched
 it is tried again and again. What was fetched last stays in use until there is something newer.
 
-Fetching happens in a thread of its own, for which the end of the process does not wait.
+Fetching happens in a thread of its own, for which the end of the process waits only a moment.
 """
 
 import asyncio
@@ -33,6 +33,9 @@ RETRY_SECONDS = (1.0, 2.0, 5.0, 10.0, 30.0, 60.0)
 """Between two attempts after a failure; the last one again and again."""
 FETCH_SECONDS_MAX = 10.0
 """For each of the two documents. While nothing is known, requests with tokens wait for it."""
+STOP_SECONDS_MAX = 1.0
+"""For what is being fetched when the server stops. A thread that works within OpenSSL while the process ends crashes it
+(seen while it loaded certificates); after this time it can only be waiting for the network, which does no harm."""
 DOCUMENT_BYTES_MAX = 1 << 20
 """The keys of Entra ID have about 20 KiB."""
 
@@ -70,6 +73,8 @@ class FetchedIssuer:
         if self._keeping is not None:
             self._keeping.cancel()
             await asyncio.gather(self._keeping, return_exceptions=True)
+        if self._fetching is not None:
+            await asyncio.wait([self._fetching], timeout=STOP_SECONDS_MAX)
 
     async def refresh(self) -> None:
         """Fetch, or wait for what is being fetched; unless that was a moment ago."""
@@ -115,7 +120,7 @@ class FetchedIssuer:
             self._failures = 0
             if outcome[0] != self._documents:
                 self._documents, self.issuer = outcome
-                log.info("the issuer %s has %d keys", self._url, len(self.issuer.keys))
+                log.info("fetched the keys of %s: %d", self._url, len(self.issuer.keys))
         if fetching is not None and not fetching.done():
             fetching.set_result(None)
 

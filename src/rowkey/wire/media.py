@@ -11,7 +11,7 @@ from rowkey.errors import (
     MediaTypeNotSupported,
     ServiceError,
 )
-from rowkey.wire.version import JSON_ONLY_SINCE, JSON_SINCE
+from rowkey.wire.version import COMPACT_ATOM_SINCE, JSON_ONLY_SINCE, JSON_SINCE
 
 
 class Format(Enum):
@@ -21,6 +21,7 @@ class Format(Enum):
     MINIMAL_METADATA = "minimalmetadata"
     FULL_METADATA = "fullmetadata"
     ATOM = "atom"
+    INDENTED_ATOM = "atom, as the first version wrote it"
     ANY = "*/*"
     NOTHING_NAMED = "nothing named"
     LATE_ATOM = "Atom, by a version that no longer has it"
@@ -40,7 +41,7 @@ _LEVELS_OF_JSON = frozenset({Format.NO_METADATA, Format.MINIMAL_METADATA, Format
 
 _CONTENT_TYPES = {
     level: f"application/json;odata={level.value};streaming=true;charset=utf-8" for level in _LEVELS_OF_JSON
-} | {Format.ATOM: "application/atom+xml;charset=utf-8"}
+} | dict.fromkeys((Format.ATOM, Format.INDENTED_ATOM), "application/atom+xml;charset=utf-8")
 
 _REFUSED: dict[Format, type[ServiceError]] = {
     Format.LATE_ATOM: AtomFormatNotSupported,
@@ -83,6 +84,7 @@ def read_format(accept: str | None, format_option: str | None, version_date: str
     return _best([wanted for quality, wanted in ranges if quality > 0], version_date)
 
 
+@lru_cache(maxsize=128)
 def read_body_format(content_type: str | None, version_date: str) -> Format:
     """The format of a request body of this Content-Type, Atom or some level of JSON; raises 415 for any other.
 
@@ -95,9 +97,9 @@ def read_body_format(content_type: str | None, version_date: str) -> Format:
         kind = Format.MINIMAL_METADATA
     if kind is not Format.ATOM and kind not in _LEVELS_OF_JSON:
         raise MediaTypeNotSupported
-    kind = _in_version(kind, version_date)
-    if kind in _REFUSED:
-        raise _REFUSED[kind]
+    refused = _REFUSED.get(_in_version(kind, version_date))
+    if refused is not None:
+        raise refused
     return kind
 
 
@@ -114,8 +116,8 @@ def _in_version(wanted: Format, version_date: str) -> Format:
     """What a format is to a version: Atom alone, both with Atom as the default, JSON alone."""
     if version_date >= JSON_ONLY_SINCE:
         return Format.LATE_ATOM if wanted is Format.ATOM else wanted
-    if wanted is Format.ANY or wanted is Format.NOTHING_NAMED:
-        return Format.ATOM
+    if wanted in (Format.ATOM, Format.ANY, Format.NOTHING_NAMED):
+        return Format.INDENTED_ATOM if version_date < COMPACT_ATOM_SINCE else Format.ATOM
     return Format.EARLY_JSON if wanted in _LEVELS_OF_JSON and version_date < JSON_SINCE else wanted
 
 

@@ -15,6 +15,7 @@ OLDEST = "2008-10-27"
 # What changed when, as far as this server behaves by it. Dates compare as text.
 TRANSACTIONS_SINCE = "2009-04-14"
 NO_HYPHENS_SINCE = "2009-04-14"
+COMPACT_ATOM_SINCE = "2009-04-14"
 SERVICE_PROPERTIES_SINCE = "2009-09-19"
 UPSERT_SINCE = "2011-08-18"
 SELECT_SINCE = "2011-08-18"
@@ -71,7 +72,7 @@ def choose_version(header: str | None, options: Mapping[str, str]) -> str | None
 
 _DATA_SERVICE_VERSION = re.compile(r"\s*(\d)\.\d\s*(?:;.*)?")
 _DATA_SERVICE_VERSIONS_SINCE = {2: UPSERT_SINCE, 3: JSON_SINCE}
-"""OData's major versions after the first, and the protocol versions that brought them; a maximum may be higher still."""
+"""OData's major versions after the first, and the protocol versions that brought them; a maximum may lie above."""
 
 
 def read_data_service_version(text: str | None, version_date: str) -> int:
