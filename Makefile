@@ -6,11 +6,12 @@ BIN    := $(VENV)/bin
 UV     := uv==0.13.8
 LOCK   := $(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11
 NPM    := tests/clients/js/node_modules/.package-lock.json
+HAS_BROWSER := { command -v chromium || command -v google-chrome; } >/dev/null
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help run test lint types contracts unit bench format lock npm clean
+.PHONY: help run test lint types contracts unit bench format lock npm chromium clean
 
 help: ## list the recipes
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,7 +31,7 @@ types: $(VENV)/test.stamp ## check the types
 contracts: $(VENV)/test.stamp ## check that each room imports only what it may
 	$(BIN)/lint-imports
 
-unit: $(VENV)/test.stamp npm ## run all tests; ARGS="tests/odata -k filter" chooses some
+unit: $(VENV)/test.stamp npm chromium ## run all tests; ARGS="tests/odata -k filter" chooses some
 	$(BIN)/pytest $(ARGS)
 
 bench: $(VENV)/test.stamp ## measure the speed; ARGS is passed on
@@ -47,7 +48,7 @@ lock: $(BIN)/pip ## write the locked versions anew after a change in pyproject.t
 	    pyproject.toml --output-file requirements/test.lock
 
 clean: ## remove what the other recipes made
-	rm -rf $(VENV) tests/clients/js/node_modules .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) .clients tests/clients/js/node_modules .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	find src tests bench -name __pycache__ -prune -exec rm -rf {} +
 
 # What the recipes stand on. A stamp is younger than the lock file that it was installed from.
@@ -76,6 +77,16 @@ npm:
 	else \
 	    echo "npm is missing, and could not be installed: the JavaScript tests will be skipped" >&2; \
 	fi
+
+# The tests of CORS need a browser, on the same terms.
+chromium:
+	@$(HAS_BROWSER) || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || { \
+	    echo "chromium is missing: installing it with apt-get"; \
+	    apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null \
+	        || echo "apt-get could not install it" >&2; \
+	}
+	@$(HAS_BROWSER) \
+	    || echo "chromium is missing, and could not be installed: the tests in a browser will be skipped" >&2
 
 $(NPM): tests/clients/js/package-lock.json
 	npm ci --prefix tests/clients/js --no-audit --no-fund

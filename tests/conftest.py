@@ -8,19 +8,26 @@ from __future__ import annotations
 
 import base64
 import hmac
+import json
 import socket
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import dataclass
 from email.utils import formatdate
-from typing import TYPE_CHECKING
+from functools import cache
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+import jwt
 import pytest
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
 # The account and the key that every emulator of the service has; published by Microsoft, and secret to nobody.
@@ -62,13 +69,15 @@ class Server:
 class ServerProcess:
     """`python -m rowkey serve` on a folder, to be started, stopped, killed and started again on the same port."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *options: str) -> None:
         self._folder = folder
+        self._options = options
         self._log = folder / "log"
         self._port = free_port()
         self._process: subprocess.Popen[bytes] | None = None
+        scheme = "https" if "--tls" in options else "http"
         self.server = Server(
-            f"http://127.0.0.1:{self._port}/{DEVELOPMENT_ACCOUNT}", DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY
+            f"{scheme}://127.0.0.1:{self._port}/{DEVELOPMENT_ACCOUNT}", DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY
         )
 
     def start(self) -> None:
@@ -76,6 +85,7 @@ class ServerProcess:
         command = [
             *(sys.executable, "-m", "rowkey", "serve", "--host", "127.0.0.1", "--port", str(self._port)),
             *("--data", str(self._folder / "data"), "--account", f"{DEVELOPMENT_ACCOUNT}:{DEVELOPMENT_KEY}"),
+            *self._options,
         ]
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
@@ -118,6 +128,106 @@ class ServerProcess:
         return True
 
 
+PrivateKey = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
+
+
+class TokenIssuer:
+    """An OpenID Connect issuer on this machine: it signs tokens, and publishes its metadata and keys over HTTP."""
+
+    tenant = "11111111-2222-3333-4444-555555555555"
+
+    def __init__(self) -> None:
+        self.keys: dict[str, PrivateKey] = {"first": first_key()}
+        self.changes: dict[str, Any] = {}
+        """What the metadata say otherwise than they should."""
+        self.is_broken = False
+        self.asked: list[str] = []
+        """The paths that were asked for."""
+        issuer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                issuer.asked.append(self.path)
+                body = json.dumps(issuer.documents().get(self.path, {})).encode()
+                self.send_response(500 if issuer.is_broken else 200)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_arguments: object) -> None:
+                """Say nothing."""
+
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.port: int = self._http.server_port
+        self.url = f"http://127.0.0.1:{self.port}/{self.tenant}"
+        self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.02})
+        self._thread.start()
+
+    def close(self) -> None:
+        """End the HTTP server."""
+        self._http.shutdown()
+        self._http.server_close()
+        self._thread.join()
+
+    def documents(self) -> dict[str, Any]:
+        """What is published, by path."""
+        metadata = {
+            "issuer": self.url,
+            "authorization_endpoint": f"{self.url}/oauth2/authorize",
+            "jwks_uri": f"{self.url}/keys",
+        }
+        return {
+            f"/{self.tenant}/.well-known/openid-configuration": metadata | self.changes,
+            f"/{self.tenant}/keys": self.key_set(),
+        }
+
+    def key_set(self) -> dict[str, Any]:
+        """The public keys, as Entra ID shows them: without an algorithm."""
+        return {"keys": [{**public_members(key), "use": "sig", "kid": kid} for kid, key in self.keys.items()]}
+
+    def claims(self, **changes: Any) -> dict[str, Any]:
+        """What a token of an application says that Entra ID issues for storage; None takes a claim away."""
+        now = int(time.time())
+        claims = {
+            "aud": "https://storage.azure.com",
+            "iss": self.url,
+            "iat": now - 300,
+            "nbf": now - 300,
+            "exp": now + 3600,
+            "oid": "aaaaaaaa-0000-0000-0000-000000000001",
+            "sub": "aaaaaaaa-0000-0000-0000-000000000001",
+            "tid": self.tenant,
+            "ver": "1.0",
+        }
+        return {name: value for name, value in {**claims, **changes}.items() if value is not None}
+
+    def token(self, kid: str = "first", algorithm: str = "RS256", **changes: Any) -> str:
+        """A signed token."""
+        return jwt.encode(self.claims(**changes), self.keys[kid], algorithm, headers={"kid": kid})
+
+
+@cache
+def first_key() -> rsa.RSAPrivateKey:
+    """The same for all issuers; making one takes a while."""
+    return rsa.generate_private_key(public_exponent=65537, key_size=2048)
+
+
+def public_members(key: PrivateKey) -> dict[str, Any]:
+    """The public half of a key, as a JSON Web Key."""
+    public = key.public_key()
+    if isinstance(public, rsa.RSAPublicKey):
+        return RSAAlgorithm.to_jwk(public, as_dict=True)
+    return ECAlgorithm.to_jwk(public, as_dict=True)
+
+
+@pytest.fixture
+def issuer() -> Iterator[TokenIssuer]:
+    """An issuer of the test's own."""
+    issuer = TokenIssuer()
+    yield issuer
+    issuer.close()
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Let the clients' tests be pointed at any server."""
     parser.addoption("--target", metavar="URL", help="test this running server, e.g. http://127.0.0.1:10002/account")
@@ -146,6 +256,24 @@ def own_server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Serve
     process.start()
     yield process
     process.stop()
+
+
+@pytest.fixture
+def own_server_with(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[..., ServerProcess]]:
+    """A way to a server of the test's own with options of `serve`."""
+    if request.config.getoption("--target") is not None:
+        pytest.skip("needs a server with options of its own, so never a --target")
+    processes: list[ServerProcess] = []
+
+    def start(*options: str) -> ServerProcess:
+        process = ServerProcess(tmp_path, *options)
+        process.start()
+        processes.append(process)
+        return process
+
+    yield start
+    for process in processes:
+        process.stop()
 
 
 def account_of(target: str) -> str:

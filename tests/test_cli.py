@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import http.client
+import json
 import os
+import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import time
@@ -14,9 +18,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rowkey import __version__
+from rowkey.server.certificate import keep_certificate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from tests.conftest import TokenIssuer
 
 SECONDS_MAX = 20
 KEY = "a2V5"
@@ -66,7 +73,7 @@ def ready_line(process: subprocess.Popen[str]) -> str:
 
 def port_of(line: str) -> int:
     """The port in a ready line."""
-    return int(line.partition("http://")[2].partition(" ")[0].rpartition(":")[2])
+    return int(line.partition("://")[2].partition(" ")[0].rpartition(":")[2])
 
 
 def test_version() -> None:
@@ -88,6 +95,24 @@ def test_nothing_asked_prints_help() -> None:
         (["--account", "abc:no-base64"], "not base64"),
         (["--account", "abc"], "one or two keys"),
         (["--account", f"abc:{KEY}", "--account", f"abc:{KEY}"], "given twice"),
+        (["--tls", "old"], "invalid choice"),
+        (["--cert", "x"], "belong together"),
+        (["--key", "x"], "belong together"),
+        (["--cert", "x", "--key", "y", "--tls", "auto"], "exclude each other"),
+        (["--oidc", "https://here", "--oidc-role", "reader"], "needs https"),
+        (["--oauth", "basic"], "needs https"),
+        (["--tls", "auto", "--oidc", "https://here"], "--oidc needs --oidc-role"),
+        (["--tls", "auto", "--oidc", "here", "--oidc-role", "reader"], "not the URL of an issuer"),
+        (["--tls", "auto", "--oidc", "http://here", "--oidc-role", "reader"], "must be an https URL"),
+        (["--tls", "auto", "--oidc", "https://here", "--oidc-role", "king"], "not a role"),
+        (["--tls", "auto", "--oidc", "https://here", "--oidc-role", "=reader"], "names nobody"),
+        (["--tls", "auto", "--oidc", "https://here", "--oidc-role", "none", "--oidc-role", "reader"], "given twice"),
+        (["--tls", "auto", "--oidc", "https://here", "--oauth", "basic"], "exclude each other"),
+        (["--tls", "auto", "--oauth", "basic", "--host", "0.0.0.0"], "others could make themselves tokens"),
+        (["--tls", "auto", "--oauth", "basic", "--oidc-keys", "x"], "checks no signatures"),
+        (["--oauth", "advanced"], "invalid choice"),
+        (["--oidc-role", "reader"], "needs --oidc"),
+        (["--oidc-keys", "x"], "needs --oidc"),
         (["--log-level", "loud"], "invalid choice"),
         (["--unheard-of"], "unrecognized arguments"),
     ],
@@ -182,3 +207,116 @@ class TestServe:
         assert result.returncode == 1
         assert str(owner.pid) in result.stderr
         assert len(result.stderr.splitlines()) == 1
+
+
+class TestTls:
+    def test_certificate_is_made_and_kept(self, start: Callable[..., subprocess.Popen[str]], tmp_path: Path) -> None:
+        certificate = tmp_path / "tls" / "cert.pem"
+        for _ in range(2):
+            process = start("--data", str(tmp_path), "--tls", "auto")
+            assert process.stdout is not None
+            lines = [process.stdout.readline().rstrip() for _ in range(4)]
+            port = port_of(lines[3])
+            assert lines[0].startswith(
+                "Connection string: DefaultEndpointsProtocol=https;AccountName=devstoreaccount1;"
+            )
+            assert lines[0].endswith(f";TableEndpoint=https://127.0.0.1:{port}/devstoreaccount1;")
+            assert lines[1] == f"Certificate, for clients to trust: {certificate}"
+            assert f"REQUESTS_CA_BUNDLE={certificate}" in lines[2]
+            assert lines[3].startswith(f"Rowkey {__version__} is ready on https://127.0.0.1:{port} (data in ")
+            context = ssl.create_default_context(cafile=str(certificate))
+            connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=SECONDS_MAX, context=context)
+            connection.request("GET", "/devstoreaccount1/Tables")
+            assert connection.getresponse().status == 403
+            connection.close()
+            process.terminate()
+            assert process.wait(SECONDS_MAX) == 0
+
+    def test_certificate_of_a_server_in_memory_is_gone_with_it(
+        self, start: Callable[..., subprocess.Popen[str]]
+    ) -> None:
+        process = start("--memory", "--tls", "auto")
+        assert process.stdout is not None
+        certificate = Path([process.stdout.readline() for _ in range(2)][1].partition("trust: ")[2].strip())
+        ready_line(process)
+        assert certificate.exists()
+        process.terminate()
+        process.wait(SECONDS_MAX)
+        assert not certificate.parent.exists()
+
+    def test_certificate_of_ones_own(self, start: Callable[..., subprocess.Popen[str]], tmp_path: Path) -> None:
+        certificate, key = keep_certificate(tmp_path, "")
+        process = start("--memory", "--cert", str(certificate), "--key", str(key))
+        port = port_of(ready_line(process))
+        context = ssl.create_default_context(cafile=str(certificate))
+        with socket.create_connection(("127.0.0.1", port)) as client:
+            with context.wrap_socket(client, server_hostname="localhost") as connection:
+                assert connection.version() == "TLSv1.3"
+
+    def test_certificate_that_cannot_be_used(self, tmp_path: Path) -> None:
+        result = rowkey("serve", "--memory", "--port", "0", "--cert", str(tmp_path / "gone"), "--key", "gone")
+        assert result.returncode == 1
+        assert f"--cert {tmp_path / 'gone'} cannot be read" in result.stderr
+        assert len(result.stderr.splitlines()) == 1
+
+    @pytest.mark.skipif(shutil.which("openssl") is None, reason="needs the openssl command")
+    def test_key_with_a_password_is_not_asked_for(self, tmp_path: Path) -> None:
+        certificate, key = keep_certificate(tmp_path, "")
+        locked = tmp_path / "locked"
+        command = ["openssl", "pkey", "-in", str(key), "-aes256", "-passout", "pass:secret", "-out", str(locked)]
+        subprocess.run(command, check=True, timeout=SECONDS_MAX)
+        result = rowkey("serve", "--memory", "--port", "0", "--cert", str(certificate), "--key", str(locked))
+        assert result.returncode == 1
+        assert "protected with a password" in result.stderr
+        assert len(result.stderr.splitlines()) == 1
+
+
+class TestBearer:
+    def test_keys_from_a_file(
+        self, start: Callable[..., subprocess.Popen[str]], issuer: TokenIssuer, tmp_path: Path
+    ) -> None:
+        """Then nothing is fetched."""
+        keys = tmp_path / "keys.json"
+        keys.write_text(json.dumps(issuer.key_set()))
+        process = start(
+            *("--data", str(tmp_path), "--tls", "auto", "--oidc", issuer.url, "--oidc-keys", str(keys)),
+            *("--oidc-role", "none", "--oidc-role", "abc=reader"),
+        )
+        ready_line(process)
+        assert not issuer.asked
+
+    @pytest.mark.parametrize("text", [None, "[]", '{"keys": []}'])
+    def test_keys_that_cannot_be_used(self, tmp_path: Path, text: str | None) -> None:
+        keys = tmp_path / "keys.json"
+        if text is not None:
+            keys.write_text(text)
+        options = ["--memory", "--port", "0", "--tls", "auto", "--oidc", "https://here", "--oidc-role", "reader"]
+        result = rowkey("serve", *options, "--oidc-keys", str(keys))
+        assert result.returncode == 1
+        assert f"--oidc-keys {keys} cannot be used" in result.stderr
+        assert len(result.stderr.splitlines()) == 1
+
+    def test_issuer_that_cannot_be_reached_does_not_keep_the_server_from_starting(
+        self, start: Callable[..., subprocess.Popen[str]]
+    ) -> None:
+        process = start("--memory", "--tls", "auto", "--oidc", "http://127.0.0.1:1/x", "--oidc-role", "reader")
+        ready_line(process)
+        assert process.stderr is not None
+        assert "cannot fetch the keys of http://127.0.0.1:1/x" in process.stderr.readline()
+        process.terminate()
+        assert process.wait(SECONDS_MAX) == 0
+
+    def test_end_right_after_the_start(self, start: Callable[..., subprocess.Popen[str]], issuer: TokenIssuer) -> None:
+        """The keys are still being fetched; a thread in the midst of OpenSSL has crashed the process."""
+        for _ in range(4):
+            process = start("--memory", "--tls", "auto", "--oidc", issuer.url, "--oidc-role", "reader")
+            ready_line(process)
+            process.terminate()
+            assert process.communicate(timeout=SECONDS_MAX)[1].count("Traceback") == 0
+            assert process.returncode == 0
+
+    def test_oauth_basic_warns(self, start: Callable[..., subprocess.Popen[str]]) -> None:
+        process = start("--memory", "--tls", "auto", "--oauth", "basic")
+        ready_line(process)
+        assert process.stderr is not None
+        assert "signatures of bearer tokens are NOT checked" in process.stderr.readline()

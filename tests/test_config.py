@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from rowkey.config import DEVELOPMENT_ACCOUNT, Settings, connection_string, parse_account
+from rowkey.config import (
+    DEVELOPMENT_ACCOUNT,
+    EVERYBODY_ELSE,
+    Role,
+    Settings,
+    Tls,
+    connection_string,
+    is_loopback,
+    parse_account,
+    parse_issuer,
+    parse_role,
+)
 
 
 def test_account_has_one_or_two_keys() -> None:
@@ -54,3 +65,83 @@ def test_connection_string(host: str, endpoint: str) -> None:
         "AccountKey=Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==;"
         f"TableEndpoint={endpoint};"
     )
+
+
+def test_connection_string_by_tls() -> None:
+    text = connection_string(Settings(host="::", tls=Tls()), DEVELOPMENT_ACCOUNT, 5)
+    assert text.startswith("DefaultEndpointsProtocol=https;AccountName=devstoreaccount1;")
+    assert text.endswith(";TableEndpoint=https://[::1]:5/devstoreaccount1;")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "https://login.microsoftonline.com/11111111-2222-3333-4444-555555555555/v2.0",
+        "https://login.microsoftonline.com/contoso.onmicrosoft.com/v2.0",
+        "https://sts.windows.net/11111111-2222-3333-4444-555555555555/",
+        "https://here:8443/realms/common",
+        "http://127.0.0.1:8080/realms/x",
+        "http://localhost",
+        "http://[::1]:5/",
+    ],
+)
+def test_issuers(text: str) -> None:
+    assert parse_issuer(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("", "not the URL"),
+        ("here", "not the URL"),
+        ("https://", "not the URL"),
+        ("https:///path", "not the URL"),
+        ("https://here:port", "not the URL"),
+        ("ftp://here", "not the URL"),
+        ("https://here/?a", "not the URL"),
+        ("https://here/#a", "not the URL"),
+        ("https://a:b@here/", "not the URL"),
+        ("https://here/a b", "not the URL"),
+        ("https://here/a,b", "not the URL"),
+        ('https://here/"', "not the URL"),
+        ("https://here/\r\nX: y", "not the URL"),
+        ("https://h\u00e9re", "not the URL"),
+        ("http://here", "must be an https URL"),
+        ("http://127.0.0.1.example.com", "must be an https URL"),
+        ("http://localhost.example.com", "must be an https URL"),
+        ("https://login.microsoftonline.com/common/v2.0", "name your own tenant"),
+        ("https://login.microsoftonline.com/organizations", "name your own tenant"),
+        ("https://login.microsoftonline.us/consumers/", "name your own tenant"),
+    ],
+)
+def test_bad_issuer_is_refused(text: str, complaint: str) -> None:
+    with pytest.raises(ValueError, match=complaint):
+        parse_issuer(text)
+
+
+def test_roles() -> None:
+    assert parse_role("reader") == (EVERYBODY_ELSE, Role.READER)
+    assert parse_role("aaaa-bbbb=contributor") == ("aaaa-bbbb", Role.CONTRIBUTOR)
+    assert parse_role("a=b=none") == ("a=b", Role.NONE)
+    for text in ("", "king", "a=", "a=king", "=reader", " =reader"):
+        with pytest.raises(ValueError):
+            parse_role(text)
+
+
+@pytest.mark.parametrize(
+    ("host", "is_local"),
+    [
+        ("127.0.0.1", True),
+        ("127.8.9.10", True),
+        ("localhost", True),
+        ("::1", True),
+        ("", False),
+        ("0.0.0.0", False),
+        ("::", False),
+        ("192.168.0.1", False),
+        ("127.0.0.1.example.com", False),
+        ("127.0.0", False),
+    ],
+)
+def test_addresses_of_this_machine(host: str, is_local: bool) -> None:
+    assert is_loopback(host) is is_local

@@ -20,14 +20,27 @@ import pytest
 if TYPE_CHECKING:
     from tests.conftest import ServerProcess
 
-NOT_ASKED = {"sas", "acl", "service-properties", "service-stats", "oauth", "env-dependent"}
+NOT_ASKED = {"sas", "oauth", "env-dependent"}
+
+NOT_YET_IN_FORCE = "the service shows the properties that were set before, as it may for 30 seconds"
+OTHER_TABLE = "the DataServiceId names another table than the request: only the latter was made anonymous"
 KNOWN = {
+    "aztables-go-yaml__TestServiceClient_Storage_TestGetStatistics": (
+        "the service refuses stats on the primary; in path style they are answered here, on purpose"
+    ),
+    "aztables-go-yaml__TestServiceClient_Storage_TestSetProperties": NOT_YET_IN_FORCE,
+    "azure-table-python-2020__test_table.test_create_properties": NOT_YET_IN_FORCE,
+    "data-tables-python__test_table.test_create_properties": NOT_YET_IN_FORCE,
+    "storage-python__test_storage_table.test_table_service_retention_single_set": (
+        "the properties that are shown were set before the recording began"
+    ),
+    **{f"azure-cli__test_storage_table_main_scenario{'x' * number}": OTHER_TABLE for number in range(6)},
     "azure-cli__test_storage_table_list_paging": "the recorded request body is a Python literal, b'...', and no JSON",
     "storage-python__test_table.test_list_tables_with_marker__2017-04-17": (
         "the spelling of the first tables is not in the recording, so the replay creates them in another"
     ),
 }
-REPLAY_SECONDS_MAX = 120
+REPLAY_SECONDS_MAX = 300
 
 
 @pytest.fixture

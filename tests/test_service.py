@@ -190,7 +190,9 @@ class TestHeaders:
         assert response.header("X-Content-Type-Options") is None
         assert response.header("Cache-Control") == "no-cache"
         assert b"RequestId" not in response.body
-        assert response.body.startswith(b'<?xml version="1.0" encoding="utf-8" standalone="yes"?>\n<error ')
+        assert response.body.startswith(
+            b'\xef\xbb\xbf<?xml version="1.0" encoding="utf-8" standalone="yes"?>\r\n<error '
+        )
 
     @pytest.mark.parametrize(
         ("version", "request_id", "is_echoed"),
@@ -446,6 +448,70 @@ async def test_time_of_a_long_selection_in_a_batch_is_linear(service: Service) -
     begun = time.process_time()
     await ask(service, "POST", "/account/$batch", {"content-type": "multipart/mixed; boundary=b"}, body.encode())
     assert time.process_time() - begun < 0.3
+
+
+class TestCors:
+    """What the account's rules say is added to every answer, whichever part of the service made it."""
+
+    RULES = (
+        b"<StorageServiceProperties><Cors><CorsRule><AllowedMethods>GET,POST</AllowedMethods>"
+        b"<AllowedOrigins>https://page.com</AllowedOrigins><AllowedHeaders>*</AllowedHeaders>"
+        b"<ExposedHeaders>ETag</ExposedHeaders><MaxAgeInSeconds>60</MaxAgeInSeconds></CorsRule></Cors>"
+        b"</StorageServiceProperties>"
+    )
+    ADDED = ("Vary", "Access-Control-Allow-Origin", "Access-Control-Expose-Headers", "Access-Control-Allow-Credentials")
+
+    @pytest.fixture(autouse=True)
+    async def rules(self, service: Service) -> None:
+        """The account has a rule; the other account has none."""
+        kind = {"content-type": "application/xml"}
+        properties = "/account/?restype=service&comp=properties"
+        assert (await ask(service, "PUT", properties, kind, self.RULES)).status == 202
+
+    @pytest.mark.parametrize(
+        ("target", "changes", "status"),
+        [
+            ("/account/Tables", {}, 200),
+            ("/account/?restype=service&comp=properties", {}, 200),
+            (ENTITY, {}, 404),
+            ("/account/Orders()?$filter=%21", {}, 400),
+            ("/account/Missing?comp=acl", {}, 404),
+            ("/account/Tables", {"authorization": "SharedKeyLite account:bm9uZQ=="}, 403),
+            ("/account/no/such/path", {}, 404),
+        ],
+    )
+    async def test_answers_of_all_layers(
+        self, service: Service, target: str, changes: dict[str, str | None], status: int
+    ) -> None:
+        response = await ask(service, "GET", target, {"origin": "https://page.com", **changes})
+        assert response.status == status
+        assert names_of(response)[-4:] == list(self.ADDED)
+
+    async def test_get_without_an_origin(self, service: Service) -> None:
+        response = await ask(service, "GET", "/account/Tables")
+        assert names_of(response)[-1] == "Vary"
+
+    async def test_post_without_an_origin(self, service: Service) -> None:
+        response = await ask(service, "POST", "/account/Tables", {}, b'{"TableName":"Things"}')
+        assert response.status == 201
+        assert not {*names_of(response)} & {*self.ADDED}
+
+    async def test_account_without_rules(self, service: Service) -> None:
+        options = {"account": "other", "key": b"third"}
+        response = await ask(service, "GET", "/other/Tables", {"origin": "https://page.com"}, **options)
+        assert response.status == 200
+        assert not {*names_of(response)} & {*self.ADDED}
+
+    async def test_preflight_has_its_own(self, service: Service) -> None:
+        asked = {"host": "here", "origin": "https://page.com", "access-control-request-method": "POST"}
+        response = await service.handle(Request("OPTIONS", "/account/Orders", asked))
+        assert response.status == 200
+        assert names_of(response).count("Access-Control-Allow-Origin") == names_of(response).count("Vary") == 1
+
+    async def test_rules_that_are_taken_back(self, service: Service) -> None:
+        body = b"<StorageServiceProperties><Cors /></StorageServiceProperties>"
+        await ask(service, "PUT", "/account/?restype=service&comp=properties", {}, body)
+        assert not {*names_of(await ask(service, "GET", "/account/Tables"))} & {*self.ADDED}
 
 
 class BrokenStore(MemoryStore):

@@ -85,11 +85,11 @@ class Service:
         try:
             signer = read_signer(request) if request.target[1:2] == "$" else None
             address = read_address(request, self._accounts, signer=signer)
+            properties = await self._store.get_properties(address.account)
             options = read_options(address.query) if address.query else {}
+            version = headers.get("x-ms-version")
             terms = read_terms(
-                choose_version(headers.get("x-ms-version"), options)
-                if "sig" in options
-                else headers.get("x-ms-version"),
+                choose_version(version, options) if "sig" in options else version,
                 headers.get("accept"),
                 options.get("$format"),
                 headers.get("maxdataserviceversion") or headers.get("dataserviceversion"),

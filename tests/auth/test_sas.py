@@ -10,8 +10,11 @@ import logging
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rowkey.auth.sas import read_sas
+from rowkey.auth.sas_fields import SasFields
 from rowkey.errors import AuthenticationFailed
 from rowkey.model.access_policy import AccessPolicy
 from rowkey.model.datetimes import TICKS_PER_SECOND, parse_datetime
@@ -103,6 +106,17 @@ VECTORS = {
             "sig": "IKHBR+jrHvTtBFjQ2cbGorQejUDbAFt8pIX2GP8pVfI=",
         }
     ),
+    "TABLE-azure-0.11.1": Vector(  # made with this package
+        {
+            "st": "2026-08-01",
+            "se": "2026-09-01",
+            "sp": "raud",
+            "sv": "2014-02-14",
+            "tn": "Orders",
+            "sig": "UjKgfOjWnpUXQ9DdhBlGNNgdZIDkjI1tFHrUcjkeexY=",
+        },
+        "devstoreaccount1",
+    ),
     "ACCOUNT": Vector(
         {
             "st": START,
@@ -151,6 +165,18 @@ VECTORS |= {
 }
 ALL = [pytest.param(vector, id=name) for name, vector in VECTORS.items()]
 
+PLAUSIBLE = (
+    "r",
+    "t",
+    "sco",
+    "2019-02-02",
+    "2014-02-14",
+    EXPIRY,
+    "0001-01-01",
+    "9999-12-31T23:59Z",
+    "1.2.3.4-5.6.7.8",
+    "https",
+)
 MORE_POLICIES = (AccessPolicy("writers", None, parse_datetime(EXPIRY), "raud"),)
 TAMPERED = [
     pytest.param(vector, options, id=f"{name} {tamper}")
@@ -241,6 +267,12 @@ def test_user_delegation_is_refused(vector: Vector, name: str, value: str, caplo
     with pytest.raises(AuthenticationFailed):
         verify({**vector.options, name: value}, vector.policies, account=vector.account)
     assert "user delegation key" in caplog.text
+
+
+@given(options=st.dictionaries(st.sampled_from(SasFields._fields), st.text() | st.sampled_from(PLAUSIBLE)))
+def test_strangers_options_are_refused_and_nothing_worse(options: dict[str, str]) -> None:
+    with pytest.raises(AuthenticationFailed):
+        verify(options)
 
 
 BUILDERS: dict[str, Callable[..., dict[str, str]]] = {"table": table_sas, "account": account_sas}

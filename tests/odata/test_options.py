@@ -5,6 +5,7 @@ import pytest
 from rowkey.errors import InvalidQuery, InvalidQueryParameterValue, NotImplementedOnResource
 from rowkey.odata.options import read_select, read_timeout, read_top, verify_options
 
+TODAY = "2019-02-02"
 DEFAULT = "One of the request inputs is not valid."
 
 
@@ -38,7 +39,7 @@ SELECTIONS = [
 
 @pytest.mark.parametrize(("text", "names"), SELECTIONS)
 def test_select_names_properties_once_each(text: str | None, names: tuple[str, ...] | None) -> None:
-    assert read_select(text) == names
+    assert read_select(text, TODAY) == names
 
 
 @pytest.mark.parametrize(
@@ -57,14 +58,22 @@ def test_select_names_properties_once_each(text: str | None, names: tuple[str, .
 )
 def test_select_of_a_bad_name_tells_its_position(text: str, position: int) -> None:
     with pytest.raises(InvalidQuery) as refusal:
-        read_select(text)
+        read_select(text, TODAY)
     assert refusal.value.text == f"An identifier was expected at position {position}."
 
 
 @pytest.mark.parametrize("text", ["a" * 256, ",".join(f"a{number}" for number in range(256))])
 def test_select_is_bounded(text: str) -> None:
     with pytest.raises(InvalidQuery, match=DEFAULT):
-        read_select(text)
+        read_select(text, TODAY)
+
+
+@pytest.mark.parametrize("text", ["age", "*", "a b"])
+@pytest.mark.parametrize("version", ["2008-10-27", "2009-09-19"])
+def test_select_was_not_there_before_2011_08_18(text: str, version: str) -> None:
+    with pytest.raises(InvalidQuery, match=DEFAULT):
+        read_select(text, version)
+    assert read_select("", version) is None
 
 
 def test_options_without_a_dollar_sign_are_ignored() -> None:

@@ -20,7 +20,7 @@ from rowkey.service import Service
 from rowkey.store.memory.store import MemoryStore
 from rowkey.wire.call import Call
 from rowkey.wire.request import Request, Response
-from rowkey.wire.target import read_address, read_options, read_resource
+from rowkey.wire.target import ACCOUNT_ROOT, read_address, read_component, read_options, read_resource
 from rowkey.wire.terms import read_terms
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ ACCOUNT = DEVELOPMENT_ACCOUNT.name
 HOST = "127.0.0.1:10002"
 TABLES_MADE = parse_datetime("2026-08-03T10:15:30Z")
 FIRST_WRITE = parse_datetime("2026-08-03T10:15:31.1234567Z")
+OF_ATOM = {"x-ms-version": "2012-02-12", "accept": "application/atom+xml"}
 COMMON = {"host": HOST, "x-ms-version": "2019-02-02", "accept": "application/json;odata=minimalmetadata"}
 
 _ERROR = re.compile(
@@ -64,19 +65,36 @@ class Client:
         """The answer to a signed request; a header that is None is not sent, a body that is no bytes is JSON."""
         return await self.service.handle(signed(make_request(method, path, body, headers or {})))
 
+    async def ask_in_atom(
+        self, method: str, path: str, properties: str | None = None, headers: Mapping[str, str | None] | None = None
+    ) -> Response:
+        """The answer to a request of a version that knew Atom alone, with an entry of these properties as its body."""
+        body = b"" if properties is None else entry(properties)
+        kind = {"content-type": "application/atom+xml"} if body else {}
+        return await self.ask(method, path, body, {**OF_ATOM, **kind, **(headers or {})})
+
     def decode(
         self, method: str, path: str, body: Any = b"", headers: Mapping[str, str | None] | None = None
     ) -> Operation:
         """The operation that a request asks for; raises what it is refused with."""
+        call = self.call(method, path, body, headers)
+        operation: Operation = route(call).decode(call)
+        return operation
+
+    def call(self, method: str, path: str, body: Any = b"", headers: Mapping[str, str | None] | None = None) -> Call:
+        """What an operation is decoded from."""
         request = make_request(method, path, body, headers or {})
         address = read_address(request, frozenset({ACCOUNT}))
         options = read_options(address.query)
         terms = read_terms(request.header("x-ms-version"), request.header("accept"), options.get("$format"))
-        call = Call(
+        resource = ACCOUNT_ROOT if method == "OPTIONS" else read_resource(address.path)
+        if "comp" in options:
+            resource = read_component(resource, options["comp"], options.get("restype"))
+        return Call(
             request=request,
             method=method,
             address=address,
-            resource=read_resource(address.path),
+            resource=resource,
             options=options,
             version=terms.version,
             format=terms.format,
@@ -86,8 +104,6 @@ class Client:
             open_part=no_batch,
             decode=no_batch,
         )
-        operation: Operation = route(call).decode(call)
-        return operation
 
     def refusal(self, response: Response) -> tuple[int, str, str]:
         """Status, code and text of an error, whose JSON must have the service's form to the byte."""
@@ -101,6 +117,15 @@ class Client:
     ) -> tuple[int, str, str]:
         """Ask, and be refused."""
         return self.refusal(await self.ask(method, path, body, headers))
+
+
+def entry(properties: str) -> bytes:
+    """An entry in Atom with these properties."""
+    return (
+        "<entry xmlns='http://www.w3.org/2005/Atom' xmlns:d='http://schemas.microsoft.com/ado/2007/08/dataservices'"
+        " xmlns:m='http://schemas.microsoft.com/ado/2007/08/dataservices/metadata'><content type='application/xml'>"
+        f"<m:properties>{properties}</m:properties></content></entry>"
+    ).encode()
 
 
 def no_batch(*_: object) -> NoReturn:
@@ -121,7 +146,9 @@ def make_request(method: str, path: str, body: Any, headers: Mapping[str, str | 
 def signed(request: Request) -> Request:
     """The request with a date and the signature of Shared Key Lite."""
     date = formatdate(usegmt=True)
-    resource = f"/{ACCOUNT}{request.target.partition('?')[0]}"
+    _, is_absolute, rest = request.target.partition("://")
+    path, _, query = (f"/{rest.partition('/')[2]}" if is_absolute else request.target).partition("?")
+    resource = f"/{ACCOUNT}{path}" + "".join(f"?{option}" for option in query.split("&") if option[:5] == "comp=")
     digest = hmac.digest(DEVELOPMENT_ACCOUNT.keys[0], f"{date}\n{resource}".encode(), "sha256")
     signature = base64.b64encode(digest).decode()
     request.headers |= {"x-ms-date": date, "authorization": f"SharedKeyLite {ACCOUNT}:{signature}"}

@@ -34,6 +34,8 @@ class TestDecode:
             ({"Accept": "application/json;odata=fullmetadata"}, None, Format.FULL_METADATA),
             ({"Accept": "application/json;odata=nometadata"}, None, Format.NO_METADATA),
             ({"Accept": "*/*"}, None, Format.MINIMAL_METADATA),
+            ({"x-ms-version": "2014-02-14", "Accept": "*/*"}, None, Format.ATOM),
+            ({"x-ms-version": "2014-02-14", "Accept": None}, None, Format.ATOM),
             ({"Prefer": "return-content"}, "return-content", Format.MINIMAL_METADATA),
             (NO_CONTENT, "return-no-content", None),
             ({**NO_CONTENT, "Accept": None}, "return-no-content", None),
@@ -168,3 +170,26 @@ class TestRun:
         await orders.ask("DELETE", "/Tables('Orders')")
         assert (await orders.ask("POST", "/Tables", {"TableName": "orders"})).status == 201
         assert (await orders.ask("GET", "/Tables")).body.endswith(b'"value":[{"TableName":"orders"}]}')
+
+    async def test_atom(self, client: Client) -> None:
+        response = await client.ask_in_atom("POST", "/Tables", "<d:TableName>Orders</d:TableName>")
+        assert response.status == 201
+        assert response.header("Content-Type") == "application/atom+xml;charset=utf-8"
+        assert response.header("Location") == f"{BASE}/Tables('Orders')"
+        assert f"<id>{BASE}/Tables('Orders')</id>".encode() in response.body
+        assert b"<d:TableName>Orders</d:TableName>" in response.body
+
+    @pytest.mark.parametrize(
+        ("properties", "code"),
+        [
+            ("", "PropertiesNeedValue"),
+            ("<d:TableName />", "InvalidResourceName"),
+            ('<d:TableName m:null="true" />', "PropertiesNeedValue"),
+            ("<d:TableName>a</d:TableName><d:TableName>b</d:TableName>", "DuplicatePropertiesSpecified"),
+            ("<d:TableName>", "InvalidInput"),
+        ],
+    )
+    async def test_atom_that_is_refused(self, client: Client, properties: str, code: str) -> None:
+        response = await client.ask_in_atom("POST", "/Tables", properties)
+        assert (response.status, response.header("Content-Type")) == (400, "application/xml")
+        assert f"<code>{code}</code>".encode() in response.body

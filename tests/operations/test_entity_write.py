@@ -198,3 +198,13 @@ class TestRun:
             400,
             b"odata.error" not in response.body,
         )
+
+    async def test_atom(self, orders: Client, verb: str) -> None:
+        keys = "<d:PartitionKey>other</d:PartitionKey><d:RowKey>keys</d:RowKey>"
+        inserted = await orders.ask("POST", "/Orders", {"PartitionKey": "eu", "RowKey": "1", "A": 1})
+        properties = f'{keys}<d:C m:type="Edm.Int64">3</d:C><d:B>2</d:B><d:A m:null="true" />'
+        response = await orders.ask_in_atom(verb, ENTITY, properties, {"If-Match": inserted.header("ETag")})
+        assert (response.status, response.body) == (204, b"")
+        read = await orders.ask("GET", ENTITY, headers={"Accept": "application/json;odata=nometadata"})
+        kept = b"" if verb == "PUT" else b'"A":1,'
+        assert read.body.endswith(b'Z",' + kept + b'"B":"2","C":"3"}')

@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from rowkey.errors import AtomFormatNotSupported, InvalidPath, InvalidQuery, JsonVerboseFormatNotSupported
+from rowkey.errors import (
+    AtomFormatNotSupported,
+    InvalidPath,
+    InvalidQuery,
+    JsonFormatNotSupported,
+    JsonVerboseFormatNotSupported,
+)
 from rowkey.model.entity import Key
 from rowkey.operations.get_entity import GetEntity
 from rowkey.wire.media import Format
@@ -65,6 +71,8 @@ class TestDecode:
             (ENTITY, {"Accept": None}, AtomFormatNotSupported),
             (ENTITY, {"Accept": "application/json;odata=verbose"}, JsonVerboseFormatNotSupported),
             (ENTITY + "?$select=a%20b", {}, InvalidQuery),
+            (ENTITY + "?$select=a", {"x-ms-version": "2009-09-19", "Accept": None}, InvalidQuery),
+            (ENTITY, {"x-ms-version": "2012-02-12"}, JsonFormatNotSupported),
             ("/Orders(PartitionKey='a/b',RowKey='1')", {}, InvalidPath),
             ("/Orders(PartitionKey='a%2Fb',RowKey='1')", {}, InvalidPath),
             ("/Orders(PartitionKey='eu')", {}, InvalidPath),
@@ -172,3 +180,29 @@ class TestRun:
     async def test_spelling_of_the_table_is_that_of_the_request(self, stored: Client) -> None:
         body = (await stored.ask("GET", ENTITY.replace("Orders", "orders"))).body
         assert f'"{BASE}/$metadata#orders/@Element"'.encode() in body
+
+    @pytest.mark.parametrize("accept", ["application/atom+xml", "application/atom+xml,application/xml", "*/*", None])
+    @pytest.mark.parametrize("version", ["2012-02-12", "2015-07-08"])
+    async def test_atom(self, stored: Client, version: str, accept: str | None) -> None:
+        response = await stored.ask("GET", ENTITY, headers={"x-ms-version": version, "Accept": accept})
+        assert response.status == 200
+        assert response.header("Content-Type") == "application/atom+xml;charset=utf-8"
+        assert response.header("ETag") == ETAG_IN_JSON.replace("\\", "")
+        assert response.body.decode().partition("<m:properties>")[2] == (
+            "<d:PartitionKey>eu</d:PartitionKey><d:RowKey>1</d:RowKey>"
+            '<d:Timestamp m:type="Edm.DateTime">2026-08-03T10:15:31.1234567Z</d:Timestamp>'
+            '<d:Qty m:type="Edm.Int32">3</d:Qty><d:Name>café</d:Name><d:Big m:type="Edm.Int64">5</d:Big>'
+            "</m:properties></content></entry>"
+        )
+
+    async def test_selection_in_atom(self, stored: Client) -> None:
+        response = await stored.ask_in_atom("GET", f"{ENTITY}?$select=Qty,Nope")
+        assert response.body.decode().partition("<m:properties>")[2] == (
+            '<d:Nope m:null="true" /><d:Qty m:type="Edm.Int32">3</d:Qty></m:properties></content></entry>'
+        )
+
+    async def test_missing_entity_in_atom(self, orders: Client) -> None:
+        response = await orders.ask_in_atom("GET", ENTITY)
+        assert (response.status, response.header("Content-Type")) == (404, "application/xml")
+        assert b"<code>ResourceNotFound</code>" in response.body
+        assert f"\nRequestId:{response.header('x-ms-request-id')}\nTime:".encode() in response.body

@@ -48,3 +48,9 @@ class TestRun:
 
     async def test_head_is_answered_like_get(self, orders: Client) -> None:
         assert (await orders.ask("HEAD", "/Tables('Orders')")).status == 200
+
+    async def test_atom(self, orders: Client) -> None:
+        response = await orders.ask_in_atom("GET", "/Tables('orders')")
+        assert response.header("Content-Type") == "application/atom+xml;charset=utf-8"
+        assert b"</feed>" not in response.body
+        assert b"<d:TableName>Orders</d:TableName>" in response.body

@@ -58,7 +58,7 @@ class TestDecode:
     def test_format_does_not_matter_where_nothing_is_returned(self, client: Client) -> None:
         operation = client.decode("POST", "/Orders", KEYS, {**NO_CONTENT, "Accept": None})
         assert isinstance(operation, InsertEntity)
-        assert (operation.preference, operation.level) == ("return-no-content", None)
+        assert (operation.preference, operation.format) == ("return-no-content", None)
 
     @pytest.mark.parametrize(
         ("body", "error"),
@@ -263,3 +263,45 @@ class TestRun:
         """Recorded: `timestamp` is an ordinary property."""
         response = await orders.ask("POST", "/Orders", {**KEYS, "timestamp": "mine", "partitionKey": "p"}, NO_METADATA)
         assert response.body.endswith(b'"timestamp":"mine","partitionKey":"p"}')
+
+
+class TestAtom:
+    async def test_new_entity_is_returned(self, orders: Client) -> None:
+        properties = (
+            '<d:Qty m:type="Edm.Int32">3</d:Qty><d:PartitionKey>eu</d:PartitionKey><d:RowKey>1</d:RowKey>'
+            '<d:Note> a&amp;b </d:Note><d:Gone m:null="true" />'
+            '<d:Timestamp m:type="Edm.DateTime">0001-01-01T00:00:00</d:Timestamp>'
+        )
+        response = await orders.ask_in_atom("POST", "/Orders", properties)
+        assert (response.status, response.header("ETag")) == (201, ETAG)
+        assert response.header("Content-Type") == "application/atom+xml;charset=utf-8"
+        assert response.header("Location") == f"{BASE}/Orders(PartitionKey='eu',RowKey='1')"
+        assert response.header("x-ms-version") == "2012-02-12"
+        assert response.body.decode().endswith(
+            '</d:Timestamp><d:Qty m:type="Edm.Int32">3</d:Qty><d:Note xml:space="preserve"> a&amp;b </d:Note>'
+            "</m:properties></content></entry>"
+        )
+        read = await orders.ask("GET", "/Orders(PartitionKey='eu',RowKey='1')", headers=NO_METADATA)
+        assert read.body.endswith(b'"Qty":3,"Note":" a&b "}')
+
+    async def test_formats_of_question_and_answer_are_independent(self, orders: Client) -> None:
+        keys = "<d:PartitionKey>eu</d:PartitionKey><d:RowKey>1</d:RowKey>"
+        headers: dict[str, str | None] = {"x-ms-version": "2014-02-14", **NO_METADATA}
+        response = await orders.ask_in_atom("POST", "/Orders", keys, headers)
+        assert response.body == b'{"PartitionKey":"eu","RowKey":"1","Timestamp":"2026-08-03T10:15:31.1234567Z"}'
+        response = await orders.ask("POST", "/Orders", {**KEYS, "RowKey": "2"}, {**headers, "Accept": None})
+        assert b"<d:RowKey>2</d:RowKey>" in response.body
+
+    async def test_preference(self, orders: Client) -> None:
+        keys = "<d:PartitionKey>eu</d:PartitionKey><d:RowKey>1</d:RowKey>"
+        response = await orders.ask_in_atom("POST", "/Orders", keys, {"x-ms-version": "2014-02-14", **NO_CONTENT})
+        assert (response.status, response.body) == (204, b"")
+
+    @pytest.mark.parametrize("version", ["2012-02-12", "2014-02-14", None])
+    async def test_conflict(self, orders: Client, version: str | None) -> None:
+        keys = "<d:PartitionKey>eu</d:PartitionKey><d:RowKey>1</d:RowKey>"
+        for status in (201, 409):
+            response = await orders.ask_in_atom("POST", "/Orders", keys, {"x-ms-version": version})
+            assert response.status == status
+        assert response.header("Content-Type") == "application/xml"
+        assert b"<code>EntityAlreadyExists</code>" in response.body

@@ -165,3 +165,11 @@ class TestRun:
         response = await client.ask("GET", "/Tables?$select=TableName")
         expected = f'{{"odata.metadata":"{BASE}/$metadata#Tables&$select=TableName","value":[]}}'
         assert response.body.decode() == expected
+
+    async def test_atom(self, orders: Client) -> None:
+        await orders.ask("POST", "/Tables", {"TableName": "Parts"})
+        response = await orders.ask_in_atom("GET", "/Tables()?$top=1")
+        assert response.header("Content-Type") == "application/atom+xml;charset=utf-8"
+        assert (response.header("x-ms-continuation-NextTableName") or "").startswith("1!")
+        assert response.body.count(b"<entry>") == 1
+        assert b"<d:TableName>Orders</d:TableName>" in response.body

@@ -32,7 +32,15 @@ OF_2008 = Version(None, OLDEST)
 NAMESPACE = "http://schemas.microsoft.com/ado/2007/08/dataservices/metadata"
 LINES = f"\nRequestId:{REQUEST_ID}\nTime:2026-08-03T10:15:32.0000000Z"
 JSON_LEVELS = [Format.NO_METADATA, Format.MINIMAL_METADATA, Format.FULL_METADATA]
-FORMATS_THAT_ARE_NOT_JSON = [Format.ANY, Format.NOTHING_NAMED, Format.ATOM, Format.UNKNOWN, Format.VERBOSE_JSON]
+FORMATS_THAT_ARE_NOT_JSON = [
+    Format.ANY,
+    Format.NOTHING_NAMED,
+    Format.ATOM,
+    Format.INDENTED_ATOM,
+    Format.LATE_ATOM,
+    Format.UNKNOWN,
+    Format.VERBOSE_JSON,
+]
 
 
 def write(error: ServiceError, wanted: Format, version: Version = TODAY, prefix: str = "") -> tuple[str, str]:
@@ -76,23 +84,26 @@ def test_xml_of_the_engine_in_one_line(wanted: Format) -> None:
 def test_xml_of_versions_with_atom_is_indented(wanted: Format) -> None:
     assert write(TableAlreadyExists(), wanted, OF_ATOM) == (
         "application/xml",
-        '<?xml version="1.0" encoding="utf-8" standalone="yes"?>\n'
-        f'<error xmlns="{NAMESPACE}">\n'
-        "  <code>TableAlreadyExists</code>\n"
-        f'  <message xml:lang="en-US">The table specified already exists.{LINES}</message>\n'
+        '\ufeff<?xml version="1.0" encoding="utf-8" standalone="yes"?>\r\n'
+        f'<error xmlns="{NAMESPACE}">\r\n'
+        "  <code>TableAlreadyExists</code>\r\n"
+        f'  <message xml:lang="en-US">The table specified already exists.{LINES}</message>\r\n'
         "</error>",
     )
 
 
 def test_xml_of_2008_has_the_bare_message() -> None:
-    assert write(TableAlreadyExists(), Format.ATOM, OF_2008) == (
-        "application/xml",
-        '<?xml version="1.0" encoding="utf-8" standalone="yes"?>\n'
-        f'<error xmlns="{NAMESPACE}">\n'
-        "  <code>TableAlreadyExists</code>\n"
-        '  <message xml:lang="en-US">The table specified already exists.</message>\n'
-        "</error>",
+    """To the byte: the reference of 2008 states the length of this answer."""
+    content_type, body = write(TableAlreadyExists(), Format.ATOM, OF_2008)
+    assert content_type == "application/xml"
+    assert body == (
+        '\ufeff<?xml version="1.0" encoding="utf-8" standalone="yes"?>\r\n'
+        f'<error xmlns="{NAMESPACE}">\r\n'
+        "  <code>TableAlreadyExists</code>\r\n"
+        '  <message xml:lang="en-US">The table specified already exists.</message>\r\n'
+        "</error>"
     )
+    assert len(body.encode()) == 258
 
 
 @pytest.mark.parametrize("version", [TODAY, OF_ATOM])
@@ -119,6 +130,12 @@ def test_bad_header_has_a_form_of_its_own(wanted: Format) -> None:
         f"{LINES}</message>\r\n"
         "</error>",
     )
+
+
+def test_bad_version_has_the_lines_too() -> None:
+    """Recorded with "12.0.0b1": what the request cannot be is one of 2008."""
+    _, body = write(InvalidHeaderValue(), Format.ANY, Version(None, NEWEST))
+    assert f"RequestId:{REQUEST_ID}" in body
 
 
 def test_json_without_a_version_has_the_lines_too() -> None:

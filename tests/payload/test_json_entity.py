@@ -13,17 +13,20 @@ from hypothesis import strategies as st
 from rowkey.model.datetimes import TICKS_MAX, format_datetime, parse_datetime
 from rowkey.model.edm import INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, format_double
 from rowkey.model.entity import Key, compose_entity, members_of, ordinal, split_entities, wire_members
-from rowkey.payload.json_entity import EntityView, write_entry, write_feed
-from rowkey.payload.json_input import read_entity, read_new_entity
+from rowkey.payload.json_entity import write_entry, write_feed
+from rowkey.payload.json_input import read_object
+from rowkey.payload.properties import read_entity, read_new_entity
+from rowkey.payload.views import EntityView
 from rowkey.wire.media import Format
 
+TODAY = "2019-02-02"
 BASE = "https://contoso.table.core.windows.net"
 GUID = "c9da6455-213d-42c9-9a79-3e9149a57833"
 
 
 def read(members: str) -> dict[str, str]:
     """The custom properties of a body with good keys and these members."""
-    return read_entity(f'{{"PartitionKey":"p","RowKey":"r",{members}}}'.encode())
+    return read_entity(read_object(f'{{"PartitionKey":"p","RowKey":"r",{members}}}'.encode()), TODAY)
 
 
 def annotated(edm_type: str, value: str) -> str:
@@ -57,7 +60,7 @@ NONE = f'{KEYS},{STAMP},"Qty":3,"Big":"5","Rate":"NaN",{CAFE}'
 
 
 def view(level: Format, *select: str, text: str | None = None) -> EntityView:
-    return EntityView(level, BASE, "contoso", "Orders", select or None, text)
+    return EntityView(level, BASE, "contoso", "Orders", TIME, select or None, text)
 
 
 class TestWriting:
@@ -136,7 +139,7 @@ class TestWriting:
     )
     def test_escapes(self, text: str, escaped: str) -> None:
         """Recorded: pure ASCII, lower-case digits, one escape for each UTF-16 unit; U+007F as it is."""
-        members = read_entity(json.dumps({"A": text}).encode())
+        members = read_entity({"A": text}, TODAY)
         entity = compose_entity(Key("p", "r"), TIME, members)
         assert write_entry(entity.text, view(Format.NO_METADATA)).decode("ascii").endswith(f'"A":"{escaped}"}}')
 
@@ -146,7 +149,7 @@ class TestWriting:
     )
     @pytest.mark.parametrize("level", [Format.NO_METADATA, Format.MINIMAL_METADATA, Format.FULL_METADATA])
     def test_values_that_look_like_control_information(self, value: str, level: Format) -> None:
-        members = read_entity(json.dumps({"A": value, "B": "5", "B@odata.type": "Edm.Int64"}).encode())
+        members = read_entity({"A": value, "B": "5", "B@odata.type": "Edm.Int64"}, TODAY)
         text = compose_entity(Key(value, value), TIME, members).text
         feed = json.loads(write_feed(f"{text},{text}", view(level)))
         assert [entity["A"] for entity in feed["value"]] == [value, value]
@@ -189,7 +192,7 @@ def test_any_entity_round_trips(
     body: dict[str, object] = {"PartitionKey": partition_key, "RowKey": row_key}
     for name, (value, edm_type, _) in properties.items():
         body |= {name: value} if edm_type is None else {name: value, f"{name}@odata.type": edm_type}
-    key, read_members = read_new_entity(json.dumps(body, ensure_ascii=ascii_only).encode())
+    key, read_members = read_new_entity(read_object(json.dumps(body, ensure_ascii=ascii_only).encode()), TODAY)
     entity = compose_entity(key, TIME, read_members)
 
     assert entity.text.isascii()
@@ -207,12 +210,15 @@ def test_any_entity_round_trips(
         values = {name: value for name, value in written.items() if "odata." not in name and name != "Timestamp"}
         assert values == {"PartitionKey": partition_key, "RowKey": row_key, **expected}
         assert [type(values[name]) for name in expected] == [type(value) for value in expected.values()]
-    assert read_new_entity(write_entry(entity.text, view(Format.FULL_METADATA))) == (key, read_members)
+    assert read_new_entity(read_object(write_entry(entity.text, view(Format.FULL_METADATA))), TODAY) == (
+        key,
+        read_members,
+    )
 
 
 @given(value=FINITE)
 def test_doubles_keep_value_and_sign(value: float) -> None:
-    text = read_entity(json.dumps({"A": value}).encode())["A"].removeprefix('"A":')
+    text = read_entity(read_object(json.dumps({"A": value}).encode()), TODAY)["A"].removeprefix('"A":')
     assert "." in text or "E" in text
     assert (float(text), math.copysign(1, float(text))) == (value, math.copysign(1, value))
 

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from rowkey.errors import DuplicatePropertiesSpecified, InvalidInput, PropertiesNeedValue, ServiceError
-from rowkey.payload.json_table import TableView, read_table_name, write_table, write_tables
+from rowkey.payload.json_table import write_table, write_tables
+from rowkey.payload.views import TableView
 from rowkey.wire.media import Format
 
 BASE = "https://contoso.table.core.windows.net"
@@ -19,41 +19,7 @@ FULL = (
 
 
 def view(level: Format, select_text: str | None = None) -> TableView:
-    return TableView(level, BASE, "contoso", select_text)
-
-
-@pytest.mark.parametrize(
-    ("body", "name"),
-    [
-        (b'{"TableName":"Orders"}', "Orders"),
-        (b'\xef\xbb\xbf {"TableName" : "Orders"}\r\n', "Orders"),
-        (b'{"odata.type":"x","Other":[1,{}],"TableName":"Orders"}', "Orders"),
-        (b'{"TableName":""}', ""),
-        (rb'{"TableName":"\u00e9"}', "é"),
-    ],
-)
-def test_name_is_read(body: bytes, name: str) -> None:
-    assert read_table_name(body) == name
-
-
-@pytest.mark.parametrize(
-    ("body", "error"),
-    [
-        (b"", InvalidInput),
-        (b"null", InvalidInput),
-        (b"[]", InvalidInput),
-        (b'"Orders"', InvalidInput),
-        (b'{"TableName":1}', InvalidInput),
-        (b'{"TableName":["Orders"]}', InvalidInput),
-        (b"{}", PropertiesNeedValue),
-        (b'{"TableName":null}', PropertiesNeedValue),
-        (b'{"tableName":"Orders"}', PropertiesNeedValue),
-        (b'{"TableName":"a","TableName":"b"}', DuplicatePropertiesSpecified),
-    ],
-)
-def test_body_is_refused(body: bytes, error: type[ServiceError]) -> None:
-    with pytest.raises(error):
-        read_table_name(body)
+    return TableView(level, BASE, "contoso", 0, select_text)
 
 
 @pytest.mark.parametrize(

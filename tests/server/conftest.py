@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import json
+import ssl
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 import pytest
 import uvloop
 
+from rowkey.server.certificate import keep_certificate
 from rowkey.server.limits import Limits
 from rowkey.server.listener import Listener
+from rowkey.server.tls import open_context
 from rowkey.wire.request import Request, Response
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Coroutine
     from contextlib import AbstractAsyncContextManager
+    from pathlib import Path
 
     from rowkey.errors import ServiceError
 
@@ -54,6 +58,7 @@ class EchoService:
             "headers": request.headers,
             "body": request.body.decode("latin-1"),
             "peer": request.peer,
+            "is_secure": request.is_secure,
         }
         return Response(status, [("Content-Type", "application/json")], json.dumps(echo).encode())
 
@@ -112,24 +117,30 @@ class Client:
 class House:
     """A running listener and its stand-in service."""
 
-    def __init__(self, service: EchoService, listener: Listener) -> None:
+    def __init__(self, service: EchoService, listener: Listener, trust: ssl.SSLContext | None) -> None:
         self.service = service
         self.listener = listener
+        self.trust = trust
         self.clients: list[Client] = []
 
     async def connect(self) -> Client:
-        """A new connection."""
-        client = Client(*await asyncio.open_connection("127.0.0.1", self.listener.port, limit=1 << 25))
+        """A new connection, by TLS if the listener speaks it."""
+        client = Client(*await asyncio.open_connection("127.0.0.1", self.listener.port, limit=1 << 25, ssl=self.trust))
         self.clients.append(client)
         return client
 
 
 @asynccontextmanager
-async def open_house(limits: Limits | None = None) -> AsyncIterator[House]:
-    """Listen on a free port."""
+async def open_house(limits: Limits | None = None, *, folder: Path | None = None) -> AsyncIterator[House]:
+    """Listen on a free port; by TLS, with a certificate that is kept in the folder, if there is one."""
     service = EchoService()
-    house = House(service, Listener(service, limits))
-    await house.listener.start("127.0.0.1", 0)
+    context = trust = None
+    if folder is not None:
+        certificate, key = keep_certificate(folder, "127.0.0.1")
+        context = open_context(certificate, key)
+        trust = ssl.create_default_context(cafile=str(certificate))
+    house = House(service, Listener(service, limits), trust)
+    await house.listener.start("127.0.0.1", 0, context)
     try:
         yield house
     finally:
@@ -147,7 +158,14 @@ async def house() -> AsyncIterator[House]:
 
 
 @pytest.fixture
-def house_with() -> Callable[[Limits], AbstractAsyncContextManager[House]]:
+async def secure_house(tmp_path: Path) -> AsyncIterator[House]:
+    """The same by TLS."""
+    async with open_house(folder=tmp_path) as house:
+        yield house
+
+
+@pytest.fixture
+def house_with() -> Callable[..., AbstractAsyncContextManager[House]]:
     """A way to a listener with limits of one's own."""
     return open_house
 

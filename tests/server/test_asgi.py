@@ -51,6 +51,7 @@ async def test_request_reaches_the_service_as_it_was_sent(house: House) -> None:
         "headers": {"host": "here", "prefer": "a, b"},
         "body": "abc",
         "peer": "1.2.3.4:5",
+        "is_secure": False,
     }
     assert start["status"] == 200
     assert (b"content-length", str(len(body["body"])).encode()) in start["headers"]

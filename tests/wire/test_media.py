@@ -11,7 +11,7 @@ from rowkey.errors import (
     MediaTypeNotSupported,
     ServiceError,
 )
-from rowkey.wire.media import Format, body_format, json_content_type, read_format, verify_body_type
+from rowkey.wire.media import Format, body_format, content_type, read_body_format, read_format
 
 TODAY = "2019-02-02"
 OF_BOTH = "2014-02-14"
@@ -55,10 +55,33 @@ FORMATS = [
     ("application/json", "application/json;odata=verbose", TODAY, JsonVerboseFormatNotSupported),
     ("application/json", "xml", TODAY, MediaTypeNotSupported),
     ("application/json;odata=nometadata", "", TODAY, Format.NO_METADATA),
-    # The versions that have both; Atom itself cannot be written yet.
+    ("application/json;odata=verbose, application/json", None, TODAY, Format.MINIMAL_METADATA),
+    # The versions that have both, with Atom as the default.
     ("application/json;odata=fullmetadata", None, OF_BOTH, Format.FULL_METADATA),
     ("application/json", None, OF_BOTH, Format.MINIMAL_METADATA),
+    (None, None, OF_BOTH, Format.ATOM),
+    ("", None, OF_BOTH, Format.ATOM),
+    ("*/*", None, OF_BOTH, Format.ATOM),
+    ("application/atom+xml", None, OF_BOTH, Format.ATOM),
+    ("application/atom+xml,application/xml", None, OF_BOTH, Format.ATOM),
+    ("application/xml", None, OF_BOTH, Format.ATOM),
+    ("application/atom+xml,application/json", None, OF_BOTH, Format.ATOM),
+    ("application/json,application/atom+xml", None, OF_BOTH, Format.MINIMAL_METADATA),
+    ("application/atom+xml;q=0.5,application/json", None, OF_BOTH, Format.MINIMAL_METADATA),
+    ("text/html, */*", None, OF_BOTH, Format.ATOM),
+    ("application/json", "atom", OF_BOTH, Format.ATOM),
+    (None, "application/json;odata=nometadata", OF_BOTH, Format.NO_METADATA),
+    ("application/json;odata=verbose", None, OF_BOTH, JsonVerboseFormatNotSupported),
+    ("text/html", None, OF_BOTH, MediaTypeNotSupported),
+    # The versions that have Atom alone.
+    (None, None, OF_ATOM, Format.ATOM),
+    ("*/*", None, OF_ATOM, Format.ATOM),
+    ("application/atom+xml,application/xml", None, OF_ATOM, Format.ATOM),
+    ("application/json,application/atom+xml", None, OF_ATOM, Format.ATOM),
+    ("application/json;odata=nometadata, */*;q=0.1", None, OF_ATOM, Format.ATOM),
     ("application/json", None, OF_ATOM, JsonFormatNotSupported),
+    ("application/json;odata=nometadata", None, OF_ATOM, JsonFormatNotSupported),
+    ("text/html", None, OF_ATOM, MediaTypeNotSupported),
 ]  # fmt: skip
 
 
@@ -74,10 +97,22 @@ def test_format_of_a_body(
         body_format(wanted)
 
 
-@pytest.mark.parametrize("version", ["2013-08-15", "2015-07-08"])
-@pytest.mark.parametrize("accept", [None, "application/atom+xml", "application/atom+xml,application/json"])
-def test_first_named_format_counts_where_both_are_legal(accept: str | None, version: str) -> None:
-    assert read_format(accept, None, version) in (Format.ATOM, Format.NOTHING_NAMED)
+@pytest.mark.parametrize(
+    ("version", "expected"),
+    [
+        ("2008-10-27", Format.INDENTED_ATOM),
+        ("2009-04-13", Format.INDENTED_ATOM),
+        ("2009-04-14", Format.ATOM),
+        ("2013-08-14", Format.ATOM),
+        ("2013-08-15", Format.ATOM),
+        ("2015-12-10", Format.ATOM),
+        ("2015-12-11", AtomFormatNotSupported),
+        ("2999-01-01", AtomFormatNotSupported),
+    ],
+)
+@pytest.mark.parametrize("accept", [None, "application/atom+xml", "application/atom+xml,application/xml"])
+def test_atom_ended_with_2015_12_11(accept: str | None, version: str, expected: Format | type[ServiceError]) -> None:
+    test_format_of_a_body(accept, None, version, expected)
 
 
 @pytest.mark.parametrize(
@@ -89,48 +124,76 @@ def test_first_named_format_counts_where_both_are_legal(accept: str | None, vers
     ],
 )
 def test_content_type_as_recorded(level: Format, name: str) -> None:
-    assert json_content_type(level) == f"application/json;odata={name};streaming=true;charset=utf-8"
+    assert content_type(level) == f"application/json;odata={name};streaming=true;charset=utf-8"
     assert level.is_json
 
 
-@pytest.mark.parametrize("wanted", [Format.ANY, Format.ATOM, Format.NOTHING_NAMED, Format.VERBOSE_JSON, Format.UNKNOWN])
+def test_content_type_of_atom_as_documented() -> None:
+    assert content_type(Format.ATOM) == "application/atom+xml;charset=utf-8"
+    assert content_type(Format.INDENTED_ATOM) == "application/atom+xml;charset=utf-8"
+
+
+@pytest.mark.parametrize("wanted", set(Format) - {Format.NO_METADATA, Format.MINIMAL_METADATA, Format.FULL_METADATA})
 def test_errors_are_xml_unless_json_was_asked_for(wanted: Format) -> None:
     assert not wanted.is_json
 
 
-@pytest.mark.parametrize(
-    "content_type",
-    [
-        None,
-        "",
-        "application/json",
-        "application/json;odata=nometadata",
-        "application/json;odata=minimalmetadata",
-        "application/json;odata=verbose",
-        "application/json; charset=utf-8",
-        "application/json;type=entry",
-        "APPLICATION/JSON",
-    ],
-)
-@pytest.mark.parametrize("version", ["2013-08-15", TODAY])
-def test_bodies_that_are_read(content_type: str | None, version: str) -> None:
+JSON_TYPES = [
+    "application/json",
+    "application/json;odata=nometadata",
+    "application/json;odata=minimalmetadata",
+    "application/json;odata=verbose",
+    "application/json; charset=utf-8",
+    "application/json;type=entry",
+    "APPLICATION/JSON",
+]
+ATOM_TYPES = [
+    "application/atom+xml",
+    "application/atom+xml;type=entry",
+    'application/atom+xml;charset="utf-8"',
+    "Application/Atom+XML; charset=UTF-8",
+    "application/xml",
+    "text/xml",
+]
+
+
+@pytest.mark.parametrize("stated", [None, "", *JSON_TYPES])
+@pytest.mark.parametrize("version", ["2013-08-15", OF_BOTH, TODAY])
+def test_bodies_in_json(stated: str | None, version: str) -> None:
     """`;type=entry` is what the old JavaScript and PHP clients send."""
-    verify_body_type(content_type, version)
+    assert read_body_format(stated, version).is_json
+
+
+@pytest.mark.parametrize("stated", ATOM_TYPES)
+@pytest.mark.parametrize("version", ["2008-10-27", OF_ATOM, OF_BOTH, "2015-12-10"])
+def test_bodies_in_atom(stated: str, version: str) -> None:
+    assert read_body_format(stated, version) is Format.ATOM
+
+
+@pytest.mark.parametrize("stated", [None, ""])
+def test_bodies_of_no_type_were_atom_before_there_was_json(stated: str | None) -> None:
+    assert read_body_format(stated, OF_ATOM) is Format.ATOM
 
 
 @pytest.mark.parametrize(
-    ("content_type", "version", "error"),
+    ("stated", "version", "error"),
     [
-        ("application/atom+xml", TODAY, AtomFormatNotSupported),
-        ("application/atom+xml;type=entry", TODAY, AtomFormatNotSupported),
-        ('application/atom+xml;charset="utf-8"', TODAY, AtomFormatNotSupported),
-        ("text/plain", TODAY, MediaTypeNotSupported),
-        ("application/x-www-form-urlencoded", TODAY, MediaTypeNotSupported),
-        ("*/*", TODAY, MediaTypeNotSupported),
-        ("json", TODAY, MediaTypeNotSupported),
-        ("application/json", OF_ATOM, JsonFormatNotSupported),
+        *((stated, TODAY, AtomFormatNotSupported) for stated in ATOM_TYPES),
+        *((stated, OF_ATOM, JsonFormatNotSupported) for stated in JSON_TYPES),
+        *(
+            (stated, version, MediaTypeNotSupported)
+            for stated in (
+                "text/plain",
+                "application/x-www-form-urlencoded",
+                "*/*",
+                "json",
+                ";",
+                "application/json;odata=x",
+            )
+            for version in (OF_ATOM, OF_BOTH, TODAY)
+        ),
     ],
 )
-def test_bodies_that_are_refused(content_type: str, version: str, error: type[ServiceError]) -> None:
+def test_bodies_that_are_refused(stated: str, version: str, error: type[ServiceError]) -> None:
     with pytest.raises(error):
-        verify_body_type(content_type, version)
+        read_body_format(stated, version)

@@ -15,6 +15,7 @@ from rowkey.wire.version import (
     TRANSACTIONS_SINCE,
     UPSERT_SINCE,
     Version,
+    read_data_service_version,
     read_version,
 )
 
@@ -58,3 +59,39 @@ def test_versions_compare_as_text() -> None:
         NEWEST,
     ]
     assert sorted(steps) == steps
+
+
+@pytest.mark.parametrize(
+    ("text", "version", "major"),
+    [
+        (None, "2008-10-27", 1),
+        (None, "2011-08-18", 2),
+        (None, "2013-08-15", 3),
+        (None, "2019-02-02", 3),
+        ("1.0;NetFx", "2008-10-27", 1),
+        ("2.0;NetFx", "2011-08-18", 2),
+        ("3.0;", "2013-08-15", 3),
+        ("3.0", "2019-02-02", 3),
+        (" 2.0 ; anything", "2019-02-02", 2),
+        ("4.0", "2019-02-02", 4),
+    ],
+)
+def test_odata_version(text: str | None, version: str, major: int) -> None:
+    assert read_data_service_version(text, version) == major
+
+
+@pytest.mark.parametrize(
+    ("text", "version"),
+    [
+        ("2.0", "2009-09-19"),
+        ("3.0;NetFx", "2012-02-12"),
+        ("4.0", "2012-02-12"),
+        ("", "2019-02-02"),
+        ("3", "2019-02-02"),
+        ("3.0 NetFx", "2019-02-02"),
+        ("x", "2019-02-02"),
+    ],
+)
+def test_odata_version_is_refused(text: str, version: str) -> None:
+    with pytest.raises(InvalidHeaderValue):
+        read_data_service_version(text, version)

@@ -79,7 +79,7 @@ def format_lines(transaction: Transaction) -> str:
         _quoted(_bounded(header("x-ms-client-request-id"))),
     ]
     lines = []
-    for number, part in enumerate(transaction.parts):
+    for number, part in enumerate(transaction.parts()):
         fields[_OPERATION], fields[_OBJECT_KEY], fields[_NUMBER] = part.operation, _quoted(part.object_key), str(number)
         fields[_ETAG], fields[_LAST_MODIFIED] = _quoted(part.etag), _last_modified(part.etag)
         lines.append(";".join(fields) + "\n")
@@ -146,23 +146,18 @@ def _quoted(text: str | None) -> str:
     """A field that is always quoted; nothing at all where it is empty."""
     if not text:
         return ""
-    return f'"{text}"' if _UNUSUAL.search(text) is None else f'"{text.translate(_ENCODED)}"'
+    if _UNUSUAL.search(text):
+        text = text.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;").replace(">", "&gt;")
+        text = _CONTROL.sub(lambda match: f"&#{ord(match[0])};", text)
+    return f'"{text}"'
 
 
 def _plain(text: str | None) -> str:
-    """A field of ours, or a client's that is as it should be; quoted where it is not."""
+    """A client's field that needs no quotation marks where it is as it should be."""
     if not text:
         return ""
     return _quoted(text) if ";" in text or _UNUSUAL.search(text) else text
 
 
 _UNUSUAL = re.compile(r'["&<>\x00-\x1f\x7f]')
-_ENCODED = str.maketrans(
-    {
-        "&": "&amp;",
-        "<": "&lt;",
-        ">": "&gt;",
-        '"': "&quot;",
-        **{chr(code): f"&#{code};" for code in (*range(32), 127)},
-    }
-)
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")

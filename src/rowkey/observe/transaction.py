@@ -1,8 +1,7 @@
 """One finished request, as analytics records it."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from enum import Enum
-from itertools import chain
 from typing import NamedTuple
 
 from rowkey.observe.operation_names import OperationName
@@ -63,7 +62,7 @@ class Transaction(NamedTuple):
     """One finished request. `started` is in ticks, and so is `duration`.
 
     `grant_kind` says how it was authenticated: "authenticated", "sas", "bearer" or, also where that failed,
-    "anonymous". `parts` can be gone through once: first the request itself, then the operations of a batch.
+    "anonymous". `parts` are made when they are asked for: first the request itself, then the operations of a batch.
     """
 
     account: str
@@ -79,7 +78,7 @@ class Transaction(NamedTuple):
     request_head_bytes: int
     response_head_bytes: int
     response_body_bytes: int
-    parts: Iterable[Part]
+    parts: Callable[[], Iterable[Part]]
 
 
 def counter_name(grant_kind: str, outcome: Outcome) -> str:
@@ -103,5 +102,7 @@ def response_head_bytes(response: Response) -> int:
     """Size of an answer before its body, as `server/writer.py` writes it; what it says of the connection apart."""
     headers = response.headers
     phrase = reason_phrase(response.status) if response.phrase is None else response.phrase
-    size = len("".join(chain.from_iterable(headers))) + _LINE_BYTES * len(headers)
-    return _STATUS_LINE_BYTES + len(phrase) + len(str(len(response.body))) + size
+    size = _STATUS_LINE_BYTES + len(phrase) + len(str(len(response.body))) + _LINE_BYTES * len(headers)
+    for name, value in headers:
+        size += len(name) + len(value)
+    return size

@@ -1,6 +1,7 @@
 """A request and what became of it, as analytics records it: the one place that knows both."""
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from rowkey.errors import OperationTimedOut, ServiceError
@@ -63,7 +64,7 @@ def transaction_of(
         request_head_bytes(request),
         response_head_bytes(response),
         0 if request.method == "HEAD" else len(response.body),
-        _parts(address.account, name, response, call, operation, result),
+        partial(_parts, address.account, name, response, call, operation, result),
     )
 
 
@@ -76,7 +77,7 @@ def _read_time_out(error: type[ServiceError], call: Call | None) -> Outcome:
 def _parts(
     account: str, name: OperationName, response: Response, call: Call | None, operation: object, result: Any
 ) -> Iterator[Part]:
-    """What the log has lines for; nothing of it is made where there is no log."""
+    """What the log has lines for."""
     yield Part(name.name, _object_key(account, call, operation), response.header("ETag") or "")
     if isinstance(operation, EntityGroupTransaction) and isinstance(result, list):
         for step, entity in zip(operation.steps, result, strict=True):
