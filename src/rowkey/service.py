@@ -35,8 +35,10 @@ from rowkey.errors import (
 from rowkey.model.access_policy import AccessPolicy
 from rowkey.model.datetimes import now_ticks
 from rowkey.model.rights import Grant
+from rowkey.observe.analytics import Analytics
 from rowkey.odata.options import read_timeout, verify_options
 from rowkey.operations.operation import Operation
+from rowkey.operations.recording import transaction_of
 from rowkey.payload.access_policies import read_policies
 from rowkey.payload.error_body import write_error
 from rowkey.payload.service_properties import read_cors
@@ -68,8 +70,16 @@ _CLIENT_REQUEST_ID_LENGTH_MAX = 1024
 class Service:
     """Answers requests for the accounts of `settings` from `store`; without `bearer` no token is accepted."""
 
-    def __init__(self, settings: Settings, store: Store, *, bearer: BearerAuthority | None = None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        store: Store,
+        *,
+        bearer: BearerAuthority | None = None,
+        analytics: Analytics | None = None,
+    ) -> None:
         self._store = store
+        self._analytics = analytics
         self._bearer = bearer
         self._keys = {account.name: [SigningKey(key) for key in account.keys] for account in settings.accounts.values()}
         self._accounts = frozenset(self._keys)
@@ -81,6 +91,7 @@ class Service:
         """The answer to a request; never raises but for cancellation."""
         request_id, now, terms = f"{self._id_prefix}{next(self._ids):012x}", now_ticks(), None
         properties = NO_SECTIONS
+        address = grant = call = operation = result = failure = None
         headers = request.headers
         try:
             signer = read_signer(request) if request.target[1:2] == "$" else None
@@ -101,12 +112,32 @@ class Service:
             response = operation.respond(call, result)
             response.headers = _common_headers(request, terms.version, request_id, response.layer) + response.headers
         except ServiceError as error:
+            failure = type(error)
             response = _refuse(error, request, terms, request_id, now)
         except Exception:
+            failure = InternalError
             log.exception("request %s failed: %s %s", request_id, request.method, request.target)
             response = _refuse(InternalError(), request, terms, request_id, now)
         if "Cors" in properties:
             add_cors_headers(request, response, read_cors(properties["Cors"]))
+        if self._analytics is not None and address is not None:
+            properties_now = await self._store.get_properties(address.account)
+            if self._analytics.is_on(address.account, properties_now):
+                self._analytics.record(
+                    transaction_of(
+                        request,
+                        response,
+                        address=address,
+                        grant=grant,
+                        call=call,
+                        operation=operation or _asked_for(call),
+                        result=result,
+                        error=failure,
+                        request_id=request_id,
+                        started=now,
+                        ended=now_ticks(),
+                    )
+                )
         return response
 
     async def _authenticate(
@@ -203,6 +234,14 @@ def _decode(call: Call) -> Operation:
     if grant.key_range is not None and not operation.confine(grant.key_range):
         raise grant.outside()
     return operation
+
+
+def _asked_for(call: Call | None) -> type[Operation] | None:
+    """The operation of a call that could not be decoded, as far as it can be told."""
+    try:
+        return None if call is None else route(call)
+    except ServiceError:
+        return None
 
 
 def _read_method(request: Request) -> str:

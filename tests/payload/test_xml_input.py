@@ -1,5 +1,7 @@
 """XML documents: what is read, and what is refused before it costs anything."""
 
+from __future__ import annotations
+
 import time
 import tracemalloc
 
@@ -10,7 +12,7 @@ from rowkey.payload.xml_input import XmlNotReadable, parse_xml
 MEBIBYTE = 1024 * 1024
 
 
-def test_names_carry_their_namespace_whatever_the_prefix():
+def test_names_carry_their_namespace_whatever_the_prefix() -> None:
     root = parse_xml(b"<x:a xmlns:x='urn:one' x:k='1' l='2'><b xmlns='urn:two'>text</b></x:a>")
     assert root.tag == "{urn:one}a"
     assert root.attrib == {"{urn:one}k": "1", "l": "2"}
@@ -29,11 +31,11 @@ def test_names_carry_their_namespace_whatever_the_prefix():
         b"<?xml version='1.0'?><!-- remark --><?instruction?>",
     ],
 )
-def test_mark_and_declaration_may_be_there(head):
+def test_mark_and_declaration_may_be_there(head: bytes) -> None:
     assert parse_xml(head + "<a>é</a>".encode()).text == "é"
 
 
-def test_text_is_kept_as_it_is():
+def test_text_is_kept_as_it_is() -> None:
     root = parse_xml(b"<a> &lt;&amp;&#x1F600;<![CDATA[<!DOCTYPE b>]]><!-- left out --> \r\n</a>")
     assert root.text == " <&\U0001f600<!DOCTYPE b> \n"
 
@@ -66,7 +68,7 @@ def test_text_is_kept_as_it_is():
         b"<?xml version='1.0' encoding='utf-7'?><a/>",
     ],
 )
-def test_what_is_no_xml_in_utf_8_is_refused(body):
+def test_what_is_no_xml_in_utf_8_is_refused(body: bytes) -> None:
     with pytest.raises(XmlNotReadable):
         parse_xml(body)
 
@@ -81,7 +83,7 @@ def test_what_is_no_xml_in_utf_8_is_refused(body):
         b"<!DOCTYPE a [<!ATTLIST a b CDATA 'default'>]><a/>",
     ],
 )
-def test_document_types_are_refused(body):
+def test_document_types_are_refused(body: bytes) -> None:
     with pytest.raises(XmlNotReadable, match="document types"):
         parse_xml(body)
 
@@ -106,7 +108,7 @@ BOMBS = {
 
 
 @pytest.mark.parametrize("body", BOMBS.values(), ids=BOMBS)
-def test_bombs_are_refused_at_once(body):
+def test_bombs_are_refused_at_once(body: bytes) -> None:
     started = time.perf_counter()
     with pytest.raises(XmlNotReadable):
         parse_xml(body)
@@ -125,7 +127,7 @@ LARGE = {
 
 
 @pytest.mark.parametrize("body", LARGE.values(), ids=LARGE)
-def test_long_text_is_read_in_little_time_and_space(body):
+def test_long_text_is_read_in_little_time_and_space(body: bytes) -> None:
     tracemalloc.start()
     try:
         parse_xml(body)
@@ -138,7 +140,7 @@ def test_long_text_is_read_in_little_time_and_space(body):
 
 
 @pytest.mark.parametrize("size", range(16_370, 16_400))
-def test_a_slice_may_end_anywhere(size):
+def test_a_slice_may_end_anywhere(size: int) -> None:
     root = parse_xml(b"<a>" + b"x" * size + "<é k='1'>&amp;😀</é>".encode() + b"y" * 20_000 + b"</a>")
     assert root.text == "x" * size
     assert root[0].attrib == {"k": "1"}

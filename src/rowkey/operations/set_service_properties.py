@@ -6,6 +6,7 @@ from typing import Self
 
 from rowkey.errors import Layer
 from rowkey.model.rights import Right
+from rowkey.observe.metrics_tables import ensure_metrics_tables
 from rowkey.operations.front_end import require_version
 from rowkey.operations.operation import Operation
 from rowkey.payload.service_properties import read_properties
@@ -29,6 +30,7 @@ class SetTableServiceProperties(Operation):
         return cls(read_properties(call.request.body, call.version.date))
 
     async def run(self, store: Store, account: str) -> None:
+        await ensure_metrics_tables(store, account, self.sections)
         await store.set_properties(account, self.sections)
 
     def respond(self, call: Call, result: None) -> Response:

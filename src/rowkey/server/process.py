@@ -15,6 +15,7 @@ from pathlib import Path
 
 from rowkey.auth.bearer import BearerAuthority
 from rowkey.config import Bearer, Settings
+from rowkey.observe.analytics import Analytics
 from rowkey.server.allocator import hold_freed_memory
 from rowkey.server.listener import Listener
 from rowkey.server.tls import CertificateError, open_context
@@ -64,11 +65,14 @@ async def _serve(settings: Settings, announce: Callable[[int, Path | None], None
         stack.push_async_callback(store.close)
         tls, made = _open_tls(settings, stack)
         bearer = None if settings.bearer is None else _open_authority(settings.bearer, stack)
-        listener = Listener(Service(settings, store, bearer=bearer))
+        analytics = Analytics(store, settings.accounts, settings.data)
+        stack.push_async_callback(analytics.close)
+        listener = Listener(Service(settings, store, bearer=bearer, analytics=analytics))
         try:
             await listener.start(settings.host, settings.port, tls)
         except OSError as error:
             raise AddressError from error
+        analytics.start()
         gc.collect()
         gc.freeze()  # what was made until now stays; collections need not look at it again
         announce(listener.port, made)
