@@ -56,6 +56,7 @@ from rowkey.wire.target import (
     read_component,
     read_options,
     read_resource,
+    without_signature,
 )
 from rowkey.wire.terms import Terms, fallback_terms, read_part_terms, read_terms
 from rowkey.wire.version import CLIENT_REQUEST_ID_SINCE, ERROR_CODE_HEADER_SINCE, Version, choose_version
@@ -116,7 +117,7 @@ class Service:
             response = _refuse(error, request, terms, request_id, now)
         except Exception:
             failure = InternalError
-            log.exception("request %s failed: %s %s", request_id, request.method, request.target)
+            log.exception("request %s failed: %s %s", request_id, request.method, without_signature(request.target))
             response = _refuse(InternalError(), request, terms, request_id, now)
         if "Cors" in properties:
             add_cors_headers(request, response, read_cors(properties["Cors"]))

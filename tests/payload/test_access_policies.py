@@ -49,7 +49,7 @@ CANONICAL = [
     ),
     (document(identifier("&lt;&amp;&gt;'\"")), (AccessPolicy("<&>'\""),)),
     (document(identifier(" a b ")), (AccessPolicy(" a b "),)),
-    (document(identifier("a&#13;\n\tb")), (AccessPolicy("a\r\n\tb"),)),
+    (document(identifier("a&#xD;\n\tb")), (AccessPolicy("a\r\n\tb"),)),
 ]
 
 

@@ -18,6 +18,7 @@ from rowkey.model.service_properties import Logging
 from rowkey.observe.operation_names import LogKind
 from rowkey.observe.transaction import Outcome, Transaction
 from rowkey.wire.request import Request
+from rowkey.wire.target import without_signature
 
 VERSION = "1.0"
 FIELD_LENGTH_MAX = 1024
@@ -75,7 +76,7 @@ def format_lines(transaction: Transaction) -> str:
         "",
         _quoted(_conditions(request)),
         _quoted(_bounded(header("user-agent"))),
-        _quoted(_bounded(_without_signature(header("referer", "")))),
+        _quoted(_bounded(without_signature(header("referer", "")))),
         _quoted(_bounded(header("x-ms-client-request-id"))),
     ]
     lines = []
@@ -95,20 +96,10 @@ _PREFIXES = {"authenticated": "", "bearer": "OAuth", "sas": "SAS", "anonymous": 
 
 
 def _url(request: Request) -> str:
-    target = _without_signature(request.target)
+    target = without_signature(request.target)
     if not target.startswith("/"):
         return target
     return f"{'https' if request.is_secure else 'http'}://{request.headers.get('host', '')}{target}"
-
-
-def _without_signature(url: str) -> str:
-    path, mark, query = url.partition("?")
-    return path + mark + "&".join(_hidden(item) for item in query.split("&")) if mark else url
-
-
-def _hidden(item: str) -> str:
-    name, equals, _ = item.partition("=")
-    return f"{name}=XXXXX" if equals and unquote(name) == "sig" else item
 
 
 def _last_modified(etag: str) -> str:

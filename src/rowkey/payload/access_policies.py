@@ -11,7 +11,6 @@ what a table keeps. An element that is empty is as good as missing, since a sign
 from collections.abc import Iterable
 from functools import lru_cache
 from xml.etree.ElementTree import Element
-from xml.sax.saxutils import escape
 
 from rowkey.errors import InvalidXmlDocument
 from rowkey.model.access_policy import AccessPolicy, is_permission, parse_access_time
@@ -19,10 +18,9 @@ from rowkey.model.datetimes import format_datetime_padded
 from rowkey.model.edm import utf16_length
 from rowkey.model.limits import ACCESS_POLICIES_MAX, ACCESS_POLICY_ID_UNITS_MAX
 from rowkey.payload.xml_elements import read_children, read_list, read_root, read_text
+from rowkey.payload.xml_output import escape_text
 
 _DECLARATION = '<?xml version="1.0" encoding="utf-8"?>'
-_CARRIAGE_RETURN = {"\r": "&#13;"}
-"""As it stands, a carriage return would be read back as a line feed."""
 
 
 def read_policies(text: bytes | str) -> tuple[AccessPolicy, ...]:
@@ -89,4 +87,4 @@ def _write_policy(policy: AccessPolicy) -> str:
         fields += f"<Permission>{policy.permission}</Permission>"
     if fields:
         fields = f"<AccessPolicy>{fields}</AccessPolicy>"
-    return f"<SignedIdentifier><Id>{escape(policy.identifier, _CARRIAGE_RETURN)}</Id>{fields}</SignedIdentifier>"
+    return f"<SignedIdentifier><Id>{escape_text(policy.identifier)}</Id>{fields}</SignedIdentifier>"

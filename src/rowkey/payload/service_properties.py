@@ -17,7 +17,6 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from xml.etree.ElementTree import Element
-from xml.sax.saxutils import escape
 
 from rowkey.errors import InvalidXmlDocument
 from rowkey.model.cors import CorsRule
@@ -33,6 +32,7 @@ from rowkey.model.limits import (
 from rowkey.model.service_properties import Logging, Metrics
 from rowkey.payload.xml_elements import read_children, read_list, read_root, read_text
 from rowkey.payload.xml_input import parse_xml
+from rowkey.payload.xml_output import escape_text
 from rowkey.wire.version import CORS_SINCE
 
 _ROOT = "StorageServiceProperties"
@@ -195,7 +195,7 @@ def _write_rule(rule: CorsRule) -> str:
         ("ExposedHeaders", ",".join(rule.exposed_headers)),
         ("MaxAgeInSeconds", str(rule.max_age_seconds)),
     )
-    return _element("CorsRule", "".join(_element(name, escape(text)) for name, text in children))
+    return _element("CorsRule", "".join(_element(name, escape_text(text)) for name, text in children))
 
 
 # ---------------------------------------------------------------- values

@@ -28,6 +28,7 @@ from rowkey.server.reader import CLOSE, FEED_BYTES_MAX, RequestReader
 from rowkey.server.refusals import RequestTimedOut
 from rowkey.server.writer import BODILESS, format_head
 from rowkey.wire.request import Request, Response
+from rowkey.wire.target import without_signature
 
 log = logging.getLogger(__name__)
 
@@ -226,7 +227,8 @@ class Connection(asyncio.Protocol):
         current, self._current, self._driver = self._current, None, None
         assert current is not None
         if self._transport is None:
-            log.debug("the client left before the answer to %s %s", current[0].method, current[0].target)
+            target = without_signature(current[0].target)
+            log.debug("the client left before the answer to %s %s", current[0].method, target)
             self._forget(self)
             return
         if isinstance(result, Response):

@@ -9,7 +9,7 @@ import re
 from enum import Enum
 from functools import lru_cache
 from typing import NamedTuple
-from urllib.parse import unquote_to_bytes
+from urllib.parse import unquote, unquote_to_bytes
 
 from rowkey.errors import (
     HostInformationNotPresent,
@@ -229,6 +229,17 @@ def _unquote_plus(text: str) -> str:
         return unquote_to_bytes(text).decode("utf-8")
     except UnicodeDecodeError:
         raise InvalidInput(layer=Layer.LIBRARY) from None
+
+
+def without_signature(url: str) -> str:
+    """A URL as it may be logged: `sig` of a shared access signature is written as the service logs it, `XXXXX`."""
+    path, mark, query = url.partition("?")
+    return path + mark + "&".join(map(_hide_signature, query.split("&"))) if mark else url
+
+
+def _hide_signature(item: str) -> str:
+    name, equals, _ = item.partition("=")
+    return f"{name}=XXXXX" if equals and unquote(name) == "sig" else item
 
 
 def quote_key(value: str) -> str:
