@@ -53,14 +53,13 @@ def is_within(bounds: KeyRange, key: Key) -> bool:
 async def require_table(store: Store, account: str, name: str) -> Table:
     """The table of that name; raises TableNotFound, or for a name that no table can have what creating it would.
 
-    Names that begin with `$` are of tables of metrics, which may have an old name too.
+    Tables of metrics have names that begin with `$`, and one of them an old name too.
     """
     table = await store.find_table(account, name)
     if table is None and name.startswith("$"):
         table = await find_renamed_table(store, account, name)
-        if table is None:
-            raise TableNotFound
     if table is None:
-        verify_table_name(name)
+        if not name.lower().startswith("$metrics"):
+            verify_table_name(name)
         raise TableNotFound
     return table
