@@ -45,7 +45,7 @@ async def test_the_old_name_still_works(metrics: Client) -> None:
     assert (answer.status, json.loads(answer.body)["Success"]) == (200, 1)
 
 
-@pytest.mark.parametrize("name", [MINUTES, "$MetricsTransactionsBlob", "$logs", "$"])
+@pytest.mark.parametrize("name", [MINUTES, "$MetricsTransactionsBlob"])
 async def test_metrics_that_were_never_switched_on_are_not_found(metrics: Client, name: str) -> None:
     assert (await metrics.refused("GET", f"/{name}()"))[:2] == (404, "TableNotFound")
 
