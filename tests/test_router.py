@@ -15,7 +15,6 @@ from rowkey.errors import (
     MethodNotAllowed,
 )
 from rowkey.operations.create_table import CreateTable
-from rowkey.operations.create_table_below_table import CreateTableBelowTable
 from rowkey.operations.delete_entity import DeleteEntity
 from rowkey.operations.delete_table import DeleteTable
 from rowkey.operations.entity_group_transaction import EntityGroupTransaction
@@ -28,6 +27,7 @@ from rowkey.operations.merge_entity import MergeEntity
 from rowkey.operations.operation import Operation
 from rowkey.operations.query_entities import QueryEntities
 from rowkey.operations.query_tables import QueryTables
+from rowkey.operations.table_below_table import TableBelowTable
 from rowkey.operations.update_entity import UpdateEntity
 from rowkey.router import READ_METHODS, ROUTES, route
 from rowkey.wire.call import Call
@@ -128,7 +128,7 @@ def test_batch_of_a_table() -> None:
 
 
 def test_table_below_a_table() -> None:
-    assert route(call("POST", "/Orders/Tables")) is CreateTableBelowTable
+    assert route(call("POST", "/Orders/Tables")) is TableBelowTable
     with pytest.raises(InvalidInput, match="does not match number of key properties for the resource 'Orders'"):
         route(call("DELETE", "/Orders/Tables('x')"))
 

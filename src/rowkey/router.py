@@ -4,13 +4,11 @@ from typing import NamedTuple
 
 from rowkey.errors import (
     InvalidHttpVerb,
-    InvalidInput,
     MediaTypeNotSupported,
     MethodNotAllowed,
     UnsupportedHttpVerb,
 )
 from rowkey.operations.create_table import CreateTable
-from rowkey.operations.create_table_below_table import CreateTableBelowTable
 from rowkey.operations.delete_entity import DeleteEntity
 from rowkey.operations.delete_table import DeleteTable
 from rowkey.operations.entity_group_transaction import EntityGroupTransaction
@@ -31,6 +29,7 @@ from rowkey.operations.query_entities import QueryEntities
 from rowkey.operations.query_tables import QueryTables
 from rowkey.operations.set_service_properties import SetTableServiceProperties
 from rowkey.operations.set_table_acl import SetTableACL
+from rowkey.operations.table_below_table import TableBelowTable
 from rowkey.operations.update_entity import UpdateEntity
 from rowkey.wire.call import Call
 from rowkey.wire.target import ResourceKind
@@ -61,7 +60,9 @@ ROUTES = (
     Route("PATCH", ResourceKind.ENTITY, False, InsertOrMergeEntity),
     Route("DELETE", ResourceKind.ENTITY, None, DeleteEntity),
     Route("POST", ResourceKind.BATCH, None, EntityGroupTransaction),
-    Route("POST", ResourceKind.TABLES_BELOW_TABLE, None, CreateTableBelowTable),
+    Route("POST", ResourceKind.TABLES_BELOW_TABLE, None, TableBelowTable),
+    Route("GET", ResourceKind.KEYS_BELOW_TABLE, None, TableBelowTable),
+    Route("DELETE", ResourceKind.KEYS_BELOW_TABLE, None, TableBelowTable),
     Route("GET", ResourceKind.SERVICE, None, GetServiceDocument),
     Route("GET", ResourceKind.METADATA, None, GetMetadata),
     Route("GET", ResourceKind.TABLE_ACL, None, GetTableACL),
@@ -84,8 +85,8 @@ READ_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 def route(call: Call) -> type[Operation]:
     """The operation that a call asks for; HEAD is answered as GET without the body.
 
-    Raises MethodNotAllowed, UnsupportedHttpVerb, InvalidHttpVerb, and for addresses that look as if a table were an
-    account the errors that clients compare word by word.
+    Raises MethodNotAllowed, UnsupportedHttpVerb, InvalidHttpVerb, and for a batch below a table the error that clients
+    compare word by word.
     """
     kind = call.resource.kind
     method = "GET" if call.method == "HEAD" else call.method
@@ -98,11 +99,6 @@ def route(call: Call) -> type[Operation]:
         raise InvalidHttpVerb
     if kind is ResourceKind.BATCH_BELOW_TABLE:
         raise MediaTypeNotSupported
-    if kind is ResourceKind.KEYS_BELOW_TABLE:
-        raise InvalidInput(
-            "The number of keys specified in the URI does not match number of key properties "
-            f"for the resource '{call.resource.table}'."
-        )
     if kind in (ResourceKind.SERVICE_PROPERTIES, ResourceKind.SERVICE_STATS, ResourceKind.TABLE_ACL):
         raise UnsupportedHttpVerb
     raise MethodNotAllowed

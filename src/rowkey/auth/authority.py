@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
-from rowkey.auth.bearer import BEARER_SINCE, BearerGrant, no_credentials, refused_token
+from rowkey.auth.bearer import BEARER_SINCE, CHALLENGE_SINCE, BearerGrant, no_credentials, refused_token
 from rowkey.auth.roles import grant_for
 from rowkey.auth.token import (
     Claims,
@@ -92,6 +92,8 @@ class TokenAuthority:
             claims = await self._verify(token, account, now)
         except TokenRefused as refusal:
             log.warning("refused: a bearer token: %s", refusal)
+            if version_date < CHALLENGE_SINCE:
+                raise AuthenticationFailed from None
             raise refused_token(self._current_uri()) from None
         grant = self._grant(claims)
         self._forget_if_keys_changed()

@@ -36,6 +36,8 @@ _RSA_ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512")
 _EC_ALGORITHMS = {"P-256": ("ES256",), "P-384": ("ES384",), "P-521": ("ES512",)}
 _JWS = PyJWS(algorithms=[*_RSA_ALGORITHMS, "ES256", "ES384", "ES512"], options={"enforce_minimum_key_length": True})
 
+_CLOUDS = ("windows.net", "chinacloudapi.cn", "usgovcloudapi.net", "cloudapi.de")
+"""What the addresses of accounts end in."""
 _APPLICATION_IDS = ("e406a681-f3d4-42a8-90b6-c2b029497af1",)
 """Azure Storage, as an application of Entra ID: what some of its tokens have as audience."""
 
@@ -103,9 +105,13 @@ def verify_unsigned(token: str, account: str, now: float) -> Claims:
     except PyJWTError as error:
         raise TokenRefused(f"it is not a token: {error}") from None
     claims = _read_object(payload, "claims")
-    if entra_tenant(str(claims.get("iss"))) is None:
+    if entra_tenant(_DOUBLED_SLASH.sub("/", str(claims.get("iss")))) is None:
         raise TokenRefused(f"its issuer is {_show(claims.get('iss'))}, which is not Entra ID")
     return _verify_claims(claims, account, now)
+
+
+_DOUBLED_SLASH = re.compile("(?<!:)//+")
+"""Tools that make such tokens join the issuer's address and the tenant carelessly, and Azurite lets them."""
 
 
 def _read_header(token: str) -> dict[str, Any]:
@@ -156,7 +162,7 @@ def _verify_claims(claims: dict[str, Any], account: str, now: float) -> Claims:
 
 def _audiences(account: str) -> set[str]:
     """Whom a token may be for: the service, or this account."""
-    hosts = RESOURCE, f"https://{account}.table.core.windows.net"
+    hosts = RESOURCE, *(f"https://{account}.table.core.{cloud}" for cloud in _CLOUDS)
     return {*_APPLICATION_IDS, *hosts, *(f"{host}/" for host in hosts)}
 
 
@@ -309,6 +315,8 @@ _ENTRA = (
     (r"https://sts\.windows\.net/{}/", r"https://login\.microsoftonline\.com/{}/v2\.0"),
     (r"https://sts\.windows\.net/{}/", r"https://login\.microsoftonline\.us/{}/v2\.0"),
     (r"https://sts\.chinacloudapi\.cn/{}/", r"https://login\.partner\.microsoftonline\.cn/{}/v2\.0"),
+    (r"https://sts\.microsoftonline\.de/{}/", r"https://login\.microsoftonline\.de/{}/v2\.0"),
+    (r"https://sts\.windows-ppe\.net/{}/", r"https://login\.windows-ppe\.net/{}/v2\.0"),
 )
 """How Entra ID names itself in tokens of version 1 and 2. It is the resource that chooses: a client that asks the
 second for a token for storage gets one of version 1, which has the first name and is signed with the same keys."""

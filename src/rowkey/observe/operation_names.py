@@ -31,7 +31,7 @@ _NAMES = {
     "QueryTables": ("QueryTables", LogKind.READ),
     "GetTable": ("QueryTable", LogKind.READ),
     "CreateTable": ("CreateTable", LogKind.WRITE),
-    "CreateTableBelowTable": ("CreateTable", LogKind.WRITE),
+    "TableBelowTable": ("InsertEntity", LogKind.WRITE),
     "DeleteTable": ("DeleteTable", LogKind.DELETE),
     "QueryEntities": ("QueryEntities", LogKind.READ),
     "GetEntity": ("QueryEntity", LogKind.READ),

@@ -65,11 +65,12 @@ _TOKEN = re.compile(
 )
 
 _WORD_LITERALS: Final = {
-    "true": Constant(EdmType.BOOLEAN, True),
-    "false": Constant(EdmType.BOOLEAN, False),
+    **{text: Constant(EdmType.BOOLEAN, True) for text in ("true", "True", "TRUE")},
+    **{text: Constant(EdmType.BOOLEAN, False) for text in ("false", "False", "FALSE")},
     "NaN": Constant(EdmType.DOUBLE, float("nan")),
     "INF": Constant(EdmType.DOUBLE, float("inf")),
 }
+"""Keywords are lower-case; that clients may spell these two as their languages do, Azurite's users asked for."""
 
 
 def lex(text: str) -> Iterator[Token]:

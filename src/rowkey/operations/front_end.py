@@ -4,7 +4,8 @@ They are those that address a part of a resource: `comp=acl` of a table, `comp=p
 service. Successes and errors of theirs have the front end's headers (recorded).
 """
 
-from rowkey.errors import Layer, MissingRequiredHeader, TableNotFound
+from rowkey.errors import Layer, MissingRequiredHeader, ServiceError
+from rowkey.operations.operation import require_table
 from rowkey.store.interface import Store, Table
 from rowkey.wire.call import Call
 from rowkey.wire.request import Response
@@ -25,8 +26,9 @@ def answer_document(text: str) -> Response:
 
 
 async def require_addressed_table(store: Store, account: str, name: str) -> Table:
-    """The table whose part is addressed; raises TableNotFound, also for a name that no table can have."""
-    table = await store.find_table(account, name)
-    if table is None:
-        raise TableNotFound(layer=Layer.FRONT_END)
-    return table
+    """The table whose part is addressed; raises as `require_table`, in the front end's form."""
+    try:
+        return await require_table(store, account, name)
+    except ServiceError as error:
+        error.layer = Layer.FRONT_END
+        raise

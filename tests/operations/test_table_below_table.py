@@ -1,4 +1,4 @@
-"""Create Table with a table's URL taken for the account's: POST /Table/Tables. Client suites compare the answers."""
+"""A table's URL taken for the account's: /Table/Tables. Client suites compare the answers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from rowkey.operations.create_table_below_table import CreateTableBelowTable
+from rowkey.operations.table_below_table import TableBelowTable
 
 if TYPE_CHECKING:
     from tests.operations.conftest import Client
@@ -17,7 +17,9 @@ PATH = "/Orders/Tables"
 class TestDecode:
     @pytest.mark.parametrize("body", [b"", b"nonsense", {"TableName": "abc"}])
     def test_body_does_not_matter(self, client: Client, body: object) -> None:
-        assert client.decode("POST", PATH, body) == CreateTableBelowTable("Orders")
+        decoded = client.decode("POST", PATH, body)
+        assert isinstance(decoded, TableBelowTable)
+        assert decoded.table == "Orders"
 
 
 class TestRun:
@@ -35,7 +37,12 @@ class TestRun:
             "The values are not specified for all properties in the entity.",
         )
 
-    async def test_deletion(self, orders: Client) -> None:
-        status, code, text = await orders.refused("DELETE", "/Orders/Tables('abc')")
+    @pytest.mark.parametrize("method", ["GET", "DELETE"])
+    async def test_address_below_a_missing_table(self, client: Client, method: str) -> None:
+        assert (await client.refused(method, "/Orders/Tables('abc')"))[:2] == (404, "TableNotFound")
+
+    @pytest.mark.parametrize("method", ["GET", "DELETE"])
+    async def test_address_below_a_table(self, orders: Client, method: str) -> None:
+        status, code, text = await orders.refused(method, "/Orders/Tables('abc')")
         assert (status, code) == (400, "InvalidInput")
         assert text.startswith("The number of keys specified in the URI does not match number of key properties")
