@@ -40,6 +40,7 @@ from rowkey.errors import (
     NoAuthenticationInformation,
     ResourceNotFound,
     ServerBusy,
+    ServiceError,
 )
 from rowkey.model.rights import Right
 
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
     from tests.conftest import TokenIssuer
 
 ACCOUNT = "contoso"
-VERSION = "2019-02-02"
+VERSION = "2020-12-06"
 TENANT = "11111111-2222-3333-4444-555555555555"
 V1 = f"https://sts.windows.net/{TENANT}/"
 V2 = f"https://login.microsoftonline.com/{TENANT}/v2.0"
@@ -519,6 +520,15 @@ def test_request_without_credentials_is_challenged(issuer: TokenIssuer) -> None:
             f"Bearer authorization_uri={issuer.url}/oauth2/authorize resource_id=https://storage.azure.com",
         ),
     )
+
+
+@pytest.mark.parametrize(("version", "refusal"), [("2019-07-07", AuthenticationFailed), (VERSION, BearerTokenRefused)])
+async def test_refused_token_is_challenged_in_newer_versions(
+    issuer: TokenIssuer, version: str, refusal: type[ServiceError]
+) -> None:
+    with pytest.raises(ServiceError) as refused:
+        await authority(issuer).authenticate(issuer.token(aud="https://vault.azure.net"), ACCOUNT, version, True)
+    assert type(refused.value) is refusal
 
 
 @pytest.mark.parametrize(("version", "is_secure"), [("2017-11-08", True), ("", True), (VERSION, False)])

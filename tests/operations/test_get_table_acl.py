@@ -56,14 +56,19 @@ class TestRun:
         response = await orders.ask("GET", "/oRDERS?comp=acl", headers=XML)
         assert response.body == b"\xef\xbb\xbf" + text.encode()
 
-    @pytest.mark.parametrize("name", ["Missing", "a", "not-a-name"])
-    async def test_missing_table(self, client: Client, name: str) -> None:
+    async def test_missing_table(self, client: Client) -> None:
         """Recorded: of the front end, with its headers and its reason phrase."""
-        response = await client.ask("GET", f"/{name}?comp=acl", headers=XML)
+        response = await client.ask("GET", "/Missing?comp=acl", headers=XML)
         assert (response.status, response.phrase) == (404, "The table specified does not exist.")
         assert response.header("x-ms-error-code") == "TableNotFound"
         assert response.header("Cache-Control") is None
         assert b"<m:code>TableNotFound</m:code>" in response.body
+
+    @pytest.mark.parametrize(("name", "code"), [("a", "OutOfRangeInput"), ("not-a-name", "InvalidResourceName")])
+    async def test_name_that_no_table_can_have(self, client: Client, name: str, code: str) -> None:
+        response = await client.ask("GET", f"/{name}?comp=acl", headers=XML)
+        assert (response.status, response.header("x-ms-error-code")) == (400, code)
+        assert response.header("Cache-Control") is None
 
     async def test_error_is_json_where_that_is_asked_for(self, client: Client) -> None:
         response = await client.ask("GET", "/Missing?comp=acl")

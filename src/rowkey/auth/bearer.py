@@ -21,8 +21,8 @@ from rowkey.model.rights import Grant, Right
 BEARER_SINCE = "2017-11-09"
 """The first protocol version with bearer tokens; requests that name an older one or none are answered as before."""
 CHALLENGE_SINCE = "2019-12-12"
-"""The first version that answers 401 and says where tokens come from; older ones answer 403 (asserted by client suites,
-which let the versions 2019-07-07 and 2020-12-06 be refused)."""
+"""The first version in which a token that is not accepted is challenged; in older ones it is AuthenticationFailed
+(asserted by client suites, for 2019-07-07 and 2020-12-06)."""
 TOKEN_LENGTH_MAX = 16 * 1024
 """Longer tokens are refused unread. Those of Entra ID have 1 to 3 KiB, 10 with two hundred groups."""
 
@@ -33,7 +33,7 @@ class BearerAuthority(Protocol):
     """Decides about bearer tokens."""
 
     def challenge(self) -> ServiceError:
-        """What to raise for a request of version `CHALLENGE_SINCE` or newer that has no credentials at all."""
+        """What to raise for a request of version `BEARER_SINCE` or newer that has no credentials at all."""
 
     async def authenticate(self, token: str, account: str, version_date: str, is_secure: bool) -> Grant:
         """What the bearer of `token` may do with `account`; raises ServiceError.

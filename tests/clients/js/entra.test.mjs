@@ -18,8 +18,18 @@ const credential = {
   },
 };
 
+// A version in which the service challenges a token that it does not accept; the client's own is older.
+const policy = {
+  name: "version",
+  sendRequest(request, next) {
+    request.headers.set("x-ms-version", "2020-12-06");
+    return next(request);
+  },
+};
+
 test("a challenged client comes back with a token of the tenant", async () => {
-  await new TableServiceClient(endpoint, credential).createTable("Orders");
+  const options = { additionalPolicies: [{ position: "perCall", policy }] };
+  await new TableServiceClient(endpoint, credential, options).createTable("Orders");
   const scopes = ["https://storage.azure.com/.default"];
   assert.deepEqual(asked, [
     [scopes, undefined],
