@@ -11,10 +11,10 @@ HAS_BROWSER := { command -v chromium || command -v google-chrome; } >/dev/null
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help run test lint types contracts unit bench format lock npm chromium clean
+.PHONY: help run test lint types contracts unit compatibility bench format lock npm chromium clean
 
 help: ## list the recipes
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: $(VENV)/run.stamp ## start a server, installing it first if need be; ARGS="--port 10002 --data DIR" is passed on
 	@$(BIN)/rowkey serve $(ARGS)
@@ -33,6 +33,9 @@ contracts: $(VENV)/test.stamp ## check that each room imports only what it may
 
 unit: $(VENV)/test.stamp npm chromium ## run all tests; ARGS="tests/odata -k filter" chooses some
 	$(BIN)/pytest $(ARGS)
+
+compatibility: $(VENV)/test.stamp npm ## write docs/compatibility-matrix.md, from what its tests show
+	$(BIN)/pytest --write-compatibility
 
 bench: $(VENV)/test.stamp ## measure the speed; ARGS is passed on
 	$(BIN)/python bench/run.py $(ARGS)

@@ -9,6 +9,8 @@ from __future__ import annotations
 import base64
 import hmac
 import json
+import logging
+import re
 import socket
 import subprocess
 import sys
@@ -25,6 +27,9 @@ import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from jwt.algorithms import ECAlgorithm, RSAAlgorithm
+
+from tests.compatibility import PAGE, CompatibilityPage
+from tests.leaks import LeakWatch, leaks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -60,7 +65,10 @@ class Server:
         lower = {name.lower(): value for name, value in headers.items()}
         date = lower.get("x-ms-date") or formatdate(usegmt=True)
         content = lower.get("content-md5", ""), lower.get("content-type", "")
-        text = "\n".join((method, *content, date, f"/{self.account}{target.partition('?')[0]}"))
+        path, _, query = target.partition("?")
+        component = re.search(r"\bcomp=\w+", query)
+        resource = f"{path}?{component[0]}" if component else path
+        text = "\n".join((method, *content, date, f"/{self.account}{resource}"))
         digest = hmac.digest(base64.b64decode(self.key), text.encode(), "sha256")
         signature = base64.b64encode(digest).decode()
         return {"x-ms-date": date, **headers, "Authorization": f"SharedKey {self.account}:{signature}"}
@@ -96,7 +104,11 @@ class ServerProcess:
             time.sleep(0.02)
 
     def stop(self) -> None:
-        """Ask the server to end; it must do so in time and without an error, and never have logged a traceback."""
+        """Ask the server to end; it must do so in time and without an error, and never have logged a traceback.
+
+        Nor, however it ended, a key or a signature.
+        """
+        assert not leaks(self.read_log(), (DEVELOPMENT_KEY,))
         if self._process is None:
             return
         process, self._process = self._process, None
@@ -229,9 +241,26 @@ def issuer() -> Iterator[TokenIssuer]:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Let the clients' tests be pointed at any server."""
+    """Let the clients' tests be pointed at any server, and the page of what is compatible be written."""
     parser.addoption("--target", metavar="URL", help="test this running server, e.g. http://127.0.0.1:10002/account")
     parser.addoption("--target-key", metavar="KEY", default=DEVELOPMENT_KEY, help="account key of the --target")
+    parser.addoption("--workers", metavar="N", help="have so many processes in each server of our own")
+    parser.addoption("--write-compatibility", action="store_true", help=f"write docs/{PAGE.name}, from its own tests")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let every run hold the page of what is compatible to what its tests have shown."""
+    config.pluginmanager.register(CompatibilityPage(config), "compatibility")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def leak_watch() -> Iterator[None]:
+    """Nothing that the tests make the server log has a key or a signature."""
+    watch = LeakWatch(DEVELOPMENT_KEY)
+    logging.getLogger().addHandler(watch)
+    yield
+    logging.getLogger().removeHandler(watch)
+    assert not watch.found
 
 
 @pytest.fixture(scope="session")
@@ -241,7 +270,7 @@ def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     if target is not None:
         yield Server(target.rstrip("/"), account_of(target), request.config.getoption("--target-key"))
         return
-    process = ServerProcess(tmp_path_factory.mktemp("server"))
+    process = ServerProcess(tmp_path_factory.mktemp("server"), *workers_options(request))
     process.start()
     yield process.server
     process.stop()
@@ -252,7 +281,7 @@ def own_server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Serve
     """A server of the test's own, running, which it may stop and kill."""
     if request.config.getoption("--target") is not None:
         pytest.skip("stops and kills its server, so never a --target")
-    process = ServerProcess(tmp_path)
+    process = ServerProcess(tmp_path, *workers_options(request))
     process.start()
     yield process
     process.stop()
@@ -266,7 +295,7 @@ def own_server_with(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[
     processes: list[ServerProcess] = []
 
     def start(*options: str) -> ServerProcess:
-        process = ServerProcess(tmp_path, *options)
+        process = ServerProcess(tmp_path, *workers_options(request), *options)
         process.start()
         processes.append(process)
         return process
@@ -274,6 +303,12 @@ def own_server_with(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[
     yield start
     for process in processes:
         process.stop()
+
+
+def workers_options(request: pytest.FixtureRequest) -> tuple[str, ...]:
+    """What `--workers` of the test run asks each server for; a test's own options come later and count more."""
+    workers: str | None = request.config.getoption("--workers")
+    return () if workers is None else ("--workers", workers)
 
 
 def account_of(target: str) -> str:

@@ -180,7 +180,7 @@ class TestServe:
         assert len(result.stderr.splitlines()) == 1
 
     def test_address_of_another_machine(self) -> None:
-        result = rowkey("serve", "--memory", "--host", "192.0.2.1", "--port", "0")
+        result = rowkey("serve", "--memory", "--host", "192.0.2.1", "--port", "0", "--account", f"abc:{KEY}")
         assert result.returncode == 1
         assert "--host" in result.stderr
         assert len(result.stderr.splitlines()) == 1

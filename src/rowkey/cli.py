@@ -6,12 +6,16 @@ server from running. What the server needs is imported when it is started, so th
 
 import argparse
 import errno
+import logging
+import math
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rowkey import __version__
 from rowkey.config import (
+    ACCOUNTS_VARIABLE,
     DATA,
     DEVELOPMENT_ACCOUNT,
     EVERYBODY_ELSE,
@@ -25,15 +29,22 @@ from rowkey.config import (
     connection_string,
     format_url,
     is_loopback,
+    is_readable_by_others,
     parse_account,
     parse_issuer,
     parse_role,
+    read_account_file,
+    read_account_variable,
 )
+
+log = logging.getLogger(__name__)
 
 USAGE_EXIT_CODE = 2
 FAILURE_EXIT_CODE = 1
 
 PORT_MAX = 65535
+WORKERS_MAX = 64
+"""More than there are processors only cost memory; writes go through one of them in any case."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -44,10 +55,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.print_help()
         return 0
     try:
-        settings = read_settings(options)
+        settings = read_settings(options, os.environ)
     except ValueError as error:
         return _fail(str(error), USAGE_EXIT_CODE)
-    return serve(settings, log_level=options.log_level)
+    _set_up_log(options)
+    return serve(settings)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -62,12 +74,25 @@ def _parser() -> argparse.ArgumentParser:
     add("--port", type=int, default=PORT, help="port to listen on (default: %(default)s; 0 for any that is free)")
     add("--data", type=Path, metavar="DIR", help=f"folder for the data (default: ./{DATA})")
     add("--memory", action="store_true", help="keep the data in memory, and nothing after the end")
+    add("--workers", type=int, default=1, metavar="N", help="processes that answer requests (default: %(default)s)")
     add(
         "--account",
         action="append",
         metavar="NAME:KEY[:KEY2]",
         help=f"account to serve, with its keys in base64; repeat for more (default: {DEVELOPMENT_ACCOUNT.name}, "
-        "with the key that is published for emulators)",
+        f"with the key that is published for emulators; {ACCOUNTS_VARIABLE} in the environment counts too)",
+    )
+    add(
+        "--account-file",
+        action="append",
+        type=Path,
+        metavar="FILE",
+        help="accounts to serve, NAME:KEY[:KEY2] a line: keys that neither the process list nor a log shows",
+    )
+    add(
+        "--allow-development-key",
+        action="store_true",
+        help="listen where others can reach it although the account has the key that everybody knows",
     )
     add(
         "--tls",
@@ -101,29 +126,86 @@ def _parser() -> argparse.ArgumentParser:
         help="UNSAFE, for work on this machine: accept bearer tokens without checking who signed them",
     )
     add("--log-level", choices=("debug", "info", "warning", "error"), default="info", help="(default: %(default)s)")
+    add(
+        "--log-format",
+        choices=("auto", "text", "json"),
+        default="auto",
+        help="lines for people or a JSON object a line (default: text on a terminal, else json)",
+    )
+    add("--log-requests", action="store_true", help="log a line for each request")
+    add("--log-slow", type=int, metavar="MS", help="warn of requests that take longer than so many milliseconds")
+    add("--metrics-port", type=int, metavar="PORT", help="show metrics and health on this port of 127.0.0.1")
+    add(
+        "--drain-seconds",
+        type=float,
+        default=0.0,
+        metavar="S",
+        help="after a signal to stop: go on for so long, while /readyz says that no more should be sent (default: 0)",
+    )
     return parser
 
 
-def read_settings(options: argparse.Namespace) -> Settings:
-    """The settings that the options of `serve` ask for; raises ValueError."""
+def read_settings(options: argparse.Namespace, environment: Mapping[str, str]) -> Settings:
+    """The settings that the options of `serve` and the environment ask for; raises ValueError."""
     if options.memory and options.data is not None:
         raise ValueError("--memory and --data exclude each other: choose where the data is kept.")
+    _verify_workers(options)
     if not 0 <= options.port <= PORT_MAX:
         raise ValueError(f"--port {options.port} is not a port: choose one from 0 to {PORT_MAX}.")
-    accounts: dict[str, Account] = {}
-    for text in options.account or ():
-        account = parse_account(text)
-        if account.name in accounts:
-            raise ValueError(f"The account {account.name!r} is given twice: write both keys into one --account.")
-        accounts[account.name] = account
+    if options.metrics_port is not None and not 0 <= options.metrics_port <= PORT_MAX:
+        raise ValueError(f"--metrics-port {options.metrics_port} is not a port: choose one from 0 to {PORT_MAX}.")
+    for option, value in (("--log-slow", options.log_slow), ("--drain-seconds", options.drain_seconds)):
+        if value is not None and not 0 <= value < math.inf:
+            raise ValueError(f"{option} {value} is not a time: choose one from 0 up.")
     return Settings(
         host=options.host,
         port=options.port,
         data=None if options.memory else (options.data or DATA).absolute(),
-        accounts=accounts or {DEVELOPMENT_ACCOUNT.name: DEVELOPMENT_ACCOUNT},
+        workers=options.workers,
         tls=_read_tls(options),
         bearer=_read_bearer(options),
+        accounts=_read_accounts(options, environment),
+        log_requests=options.log_requests,
+        slow_seconds=None if options.log_slow is None else options.log_slow / 1000,
+        metrics_port=options.metrics_port,
+        drain_seconds=options.drain_seconds,
     )
+
+
+def _verify_workers(options: argparse.Namespace) -> None:
+    if not 1 <= options.workers <= WORKERS_MAX:
+        raise ValueError(f"--workers {options.workers} makes no sense: choose a number from 1 to {WORKERS_MAX}.")
+    if options.workers > 1 and options.memory:
+        raise ValueError(
+            "--workers and --memory exclude each other: what one process has in memory the others cannot see. "
+            "Leave one of them out."
+        )
+    if options.workers > 1 and not hasattr(os, "fork"):
+        raise ValueError("--workers needs a system that can fork processes, such as Linux or macOS: leave it out.")
+
+
+def _read_accounts(options: argparse.Namespace, environment: Mapping[str, str]) -> dict[str, Account]:
+    """The accounts of all sources; a key that everybody knows is kept from those who could reach it."""
+    given = [parse_account(text) for text in options.account or ()]
+    for path in options.account_file or ():
+        given += read_account_file(path)
+    given += read_account_variable(environment.get(ACCOUNTS_VARIABLE, ""))
+    accounts: dict[str, Account] = {}
+    for account in given or [DEVELOPMENT_ACCOUNT]:
+        if account.name in accounts:
+            raise ValueError(f"The account {account.name!r} is given twice: write both keys into one.")
+        accounts[account.name] = account
+    if is_loopback(options.host) or options.allow_development_key:
+        return accounts
+    for account in accounts.values():
+        if not set(account.keys).isdisjoint(DEVELOPMENT_ACCOUNT.keys):
+            raise ValueError(
+                f"With --host {options.host} others can reach the account {account.name!r}, whose key is published for "
+                "emulators and known to everybody. Give it a key of its own, with --account NAME:KEY, --account-file "
+                f"FILE or {ACCOUNTS_VARIABLE}; or, where all who can reach it may do everything: "
+                "--allow-development-key"
+            )
+    return accounts
 
 
 def _read_tls(options: argparse.Namespace) -> Tls | None:
@@ -185,20 +267,27 @@ def _read_roles(options: argparse.Namespace) -> dict[str, Role]:
     return roles
 
 
-def serve(settings: Settings, *, log_level: str) -> int:
-    """Run a server until it is told to stop."""
+def _set_up_log(options: argparse.Namespace) -> None:
     from rowkey.observe.log import set_up_log
-    from rowkey.server.process import AddressError, KeysError, run
+
+    set_up_log(options.log_level, options.log_format)
+    for path in options.account_file or ():
+        if is_readable_by_others(path):
+            log.warning("others can read the keys in %s: chmod 600 %s", path, path)
+
+
+def serve(settings: Settings) -> int:
+    """Run a server until it is told to stop."""
+    from rowkey.server.process import AddressError, KeysError, WorkerError, run
     from rowkey.server.tls import CertificateError
     from rowkey.store.embedded.folder import FolderError
 
-    set_up_log(log_level)
     try:
         run(settings, lambda port, made: _announce(settings, port, made))
-    except (FolderError, CertificateError, KeysError) as error:
+    except (FolderError, CertificateError, KeysError, WorkerError) as error:
         return _fail(str(error), FAILURE_EXIT_CODE)
     except AddressError as error:
-        return _fail(_explain(error.__cause__, settings), FAILURE_EXIT_CODE)
+        return _fail(_explain(error.__cause__, *error.args), FAILURE_EXIT_CODE)
     return 0
 
 
@@ -212,10 +301,10 @@ def _announce(settings: Settings, port: int, made: Path | None) -> None:
     print(f"Rowkey {__version__} is ready on {format_url(settings, port)} ({place})", flush=True)
 
 
-def _explain(error: BaseException | None, settings: Settings) -> str:
+def _explain(error: BaseException | None, host: str, port: int) -> str:
     """Why the server cannot listen, and what to do about it."""
     number = error.errno if isinstance(error, OSError) else None
-    where = f"{settings.host} port {settings.port}"
+    where = f"{host} port {port}"
     if number == errno.EADDRINUSE:
         return f"Cannot listen on {where}: the port is in use. Stop the other program, or choose another --port."
     if number == errno.EACCES:

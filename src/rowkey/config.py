@@ -3,8 +3,10 @@
 import base64
 import binascii
 import re
+import stat
+import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -19,10 +21,15 @@ _NAME = re.compile(r"[a-z0-9]{3,24}")
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """A storage account; `keys` are its primary and secondary key, decoded."""
+    """A storage account; `keys` are its primary and secondary key, decoded.
+
+    `is_secret` says that the keys came by a way that keeps them to ourselves, a file or the environment: nothing that
+    the server prints may have them.
+    """
 
     name: str
     keys: tuple[bytes, ...] = field(repr=False)
+    is_secret: bool = field(default=False, compare=False)
 
 
 DEVELOPMENT_ACCOUNT = Account(
@@ -30,6 +37,8 @@ DEVELOPMENT_ACCOUNT = Account(
     (base64.b64decode("Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="),),
 )
 """The account of every emulator, with its published key."""
+ACCOUNTS_VARIABLE = "ROWKEY_ACCOUNTS"
+"""The environment's accounts, written as for Azurite's `AZURITE_ACCOUNTS`: `name:key[:key2];...`"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +86,15 @@ class Settings:
     accounts: Mapping[str, Account] = field(default_factory=lambda: {DEVELOPMENT_ACCOUNT.name: DEVELOPMENT_ACCOUNT})
     tls: Tls | None = None
     bearer: Bearer | None = None
+    workers: int = 1
+    """Processes that answer requests."""
+    log_requests: bool = False
+    slow_seconds: float | None = None
+    """Requests that take longer are logged as warnings."""
+    metrics_port: int | None = None
+    """Where this machine alone can read figures and the server's health."""
+    drain_seconds: float = 0.0
+    """How long a server that is told to stop goes on as before, but for saying that it is not ready."""
 
 
 def parse_account(text: str) -> Account:
@@ -87,6 +105,44 @@ def parse_account(text: str) -> Account:
     if not 1 <= len(keys) <= 2:
         raise ValueError(f"The account {name!r} must be given with one or two keys, as {name}:KEY or {name}:KEY:KEY2.")
     return Account(name, tuple(_parse_key(key, name) for key in keys))
+
+
+def read_account_file(path: Path) -> list[Account]:
+    """The accounts of a file, one `NAME:KEY[:KEY2]` a line, with blank lines and lines of comment after `#`.
+
+    Raises ValueError, without repeating what may be a key.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except OSError as error:
+        raise ValueError(f"--account-file {path} cannot be read: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise ValueError(f"--account-file {path} cannot be read: it is not a text file.") from None
+    accounts = [
+        _parse_secret(line, f"{path}, line {number},")
+        for number, line in enumerate(lines, 1)
+        if line.strip() and not line.lstrip().startswith("#")
+    ]
+    if not accounts:
+        raise ValueError(f"--account-file {path} names no account: write NAME:KEY or NAME:KEY:KEY2, one a line.")
+    return accounts
+
+
+def read_account_variable(text: str) -> list[Account]:
+    """The accounts of `ROWKEY_ACCOUNTS`; raises ValueError, without repeating what may be a key."""
+    return [_parse_secret(item, ACCOUNTS_VARIABLE) for item in text.split(";") if item.strip()]
+
+
+def _parse_secret(text: str, where: str) -> Account:
+    text = text.strip()
+    if not _NAME.fullmatch(text.partition(":")[0]):
+        raise ValueError(f"{where} does not begin with the name of an account: 3 to 24 lower-case letters and digits.")
+    return replace(parse_account(text), is_secret=True)
+
+
+def is_readable_by_others(path: Path) -> bool:
+    """Whether the mode of a file or folder lets others than its owner read it; Windows has no such mode."""
+    return sys.platform != "win32" and bool(path.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH))
 
 
 def _parse_key(text: str, account: str) -> bytes:
@@ -148,8 +204,11 @@ _LOOPBACK = re.compile(r"127(\.\d{1,3}){3}", re.ASCII)
 
 
 def connection_string(settings: Settings, account: Account, port: int) -> str:
-    """What an SDK on this machine is given to use `account`; `port` is the one that was chosen for port 0."""
-    key = base64.b64encode(account.keys[0]).decode()
+    """What an SDK on this machine is given to use `account`; `port` is the one that was chosen for port 0.
+
+    It says `KEY` for one that is a secret.
+    """
+    key = "KEY" if account.is_secret else base64.b64encode(account.keys[0]).decode()
     url = format_url(settings, port, host=_reachable(settings.host))
     scheme = url.partition(":")[0]
     return (

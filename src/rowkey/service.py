@@ -11,7 +11,7 @@ import itertools
 import logging
 import secrets
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from email.utils import formatdate
 from functools import lru_cache
 
@@ -36,6 +36,8 @@ from rowkey.model.access_policy import AccessPolicy
 from rowkey.model.datetimes import now_ticks
 from rowkey.model.rights import Grant
 from rowkey.observe.analytics import Analytics
+from rowkey.observe.health import Health
+from rowkey.observe.transaction import Transaction
 from rowkey.odata.options import read_timeout, verify_options
 from rowkey.operations.operation import Operation
 from rowkey.operations.recording import transaction_of
@@ -78,9 +80,14 @@ class Service:
         *,
         bearer: BearerAuthority | None = None,
         analytics: Analytics | None = None,
+        health: Health | None = None,
+        observers: Sequence[Callable[[Transaction], None]] = (),
     ) -> None:
+        """`observers` are told of every request that was answered, but for those to `health`."""
         self._store = store
         self._analytics = analytics
+        self._health = health
+        self._observers = observers
         self._bearer = bearer
         self._keys = {account.name: [SigningKey(key) for key in account.keys] for account in settings.accounts.values()}
         self._accounts = frozenset(self._keys)
@@ -114,6 +121,8 @@ class Service:
             response.headers = _common_headers(request, terms.version, request_id, response.layer) + response.headers
         except ServiceError as error:
             failure = type(error)
+            if address is None and self._health is not None and (answer := self._health.answer(request)) is not None:
+                return answer
             response = _refuse(error, request, terms, request_id, now)
         except Exception:
             failure = InternalError
@@ -121,24 +130,28 @@ class Service:
             response = _refuse(InternalError(), request, terms, request_id, now)
         if "Cors" in properties:
             add_cors_headers(request, response, read_cors(properties["Cors"]))
+        is_recorded = False
         if self._analytics is not None and address is not None:
             properties_now = await self._store.get_properties(address.account)
-            if self._analytics.is_on(address.account, properties_now):
-                self._analytics.record(
-                    transaction_of(
-                        request,
-                        response,
-                        address=address,
-                        grant=grant,
-                        call=call,
-                        operation=operation or _asked_for(call),
-                        result=result,
-                        error=failure,
-                        request_id=request_id,
-                        started=now,
-                        ended=now_ticks(),
-                    )
-                )
+            is_recorded = self._analytics.is_on(address.account, properties_now)
+        if is_recorded or self._observers:
+            transaction = transaction_of(
+                request,
+                response,
+                address=address,
+                grant=grant,
+                call=call,
+                operation=operation or _asked_for(call),
+                result=result,
+                error=failure,
+                request_id=request_id,
+                started=now,
+                ended=now_ticks(),
+            )
+            if is_recorded and self._analytics is not None:
+                self._analytics.record(transaction)
+            for observe in self._observers:
+                observe(transaction)
         return response
 
     async def _authenticate(
@@ -173,10 +186,34 @@ class Service:
         keys = self._keys[address.account]
         return sas.verify(address.account, keys, policies, now=now, peer=request.peer, is_secure=request.is_secure)
 
-    def refuse(self, error: ServiceError) -> Response:
-        """The answer to bytes that never became a request."""
-        request_id = f"{self._id_prefix}{next(self._ids):012x}"
-        return _refuse(error, Request("", "", {}), None, request_id, now_ticks())
+    def refuse(self, error: ServiceError, request: Request | None = None) -> Response:
+        """The answer to bytes that never became a request, or to one whose body was refused unread."""
+        request_id, now, terms = f"{self._id_prefix}{next(self._ids):012x}", now_ticks(), None
+        if request is None:
+            request = Request("", "", {})
+        else:
+            try:
+                terms = read_terms(request.headers.get("x-ms-version"), request.headers.get("accept"), None)
+            except ServiceError:
+                pass
+        response = _refuse(error, request, terms, request_id, now)
+        if self._observers:
+            transaction = transaction_of(
+                request,
+                response,
+                address=None,
+                grant=None,
+                call=None,
+                operation=None,
+                result=None,
+                error=type(error),
+                request_id=request_id,
+                started=now,
+                ended=now,
+            )
+            for observe in self._observers:
+                observe(transaction)
+        return response
 
     def _open(
         self,

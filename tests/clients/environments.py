@@ -6,6 +6,7 @@ They are in `.clients/` at the root of the checkout, under a name that changes w
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import shutil
 import subprocess
@@ -52,9 +53,10 @@ def python_environment(requirements: Path) -> Path:
 
 def node_environment(package: Path) -> Path:
     """A folder whose `node_modules` has exactly what the lock file of a package lists."""
-    npm = shutil.which("npm")
-    if npm is None:
-        raise Unavailable("npm is not installed")
+    npm, node = shutil.which("npm"), shutil.which("node")
+    if npm is None or node is None:
+        raise Unavailable("Node.js is not installed, or npm is not")
+    _verify_version(node, package)
     files = [package / name for name in (".npmrc", "package.json", "package-lock.json")]
 
     def build(folder: Path) -> None:
@@ -63,6 +65,14 @@ def node_environment(package: Path) -> Path:
         _install([npm, "ci", "--prefix", str(folder), "--no-audit", "--no-fund", "--ignore-scripts"], {})
 
     return _cached(package.name, files, build)
+
+
+def _verify_version(node: str, package: Path) -> None:
+    """Raise `Unavailable` unless Node.js is as new as the package says that it must be (`"node": ">=20"`)."""
+    wanted = json.loads((package / "package.json").read_text(encoding="utf-8")).get("engines", {}).get("node", ">=0")
+    version = subprocess.run([node, "--version"], capture_output=True, text=True, check=True).stdout.strip()
+    if int(version.removeprefix("v").partition(".")[0]) < int(wanted.removeprefix(">=")):
+        raise Unavailable(f"Node.js {wanted} is needed, and there is {version}")
 
 
 def _python_of(folder: Path) -> Path:

@@ -93,10 +93,10 @@ def log_files(folder: Path) -> list[Path]:
 
 
 def log_lines(folder: Path) -> list[list[str]]:
-    """The fields of all lines of the request log."""
+    """The fields of all lines of the request log, in the order of the requests' times; each worker has its own file."""
     lines = [line for file in log_files(folder) for line in file.read_text().splitlines()]
     reader = csv.reader(lines, delimiter=";", quotechar='"')
-    return [[html.unescape(field) for field in fields] for fields in reader]
+    return sorted(([html.unescape(field) for field in fields] for fields in reader), key=lambda fields: fields[1])
 
 
 @pytest.mark.parametrize("name", [HOURS, MINUTES])

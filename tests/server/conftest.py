@@ -62,7 +62,7 @@ class EchoService:
         }
         return Response(status, [("Content-Type", "application/json")], json.dumps(echo).encode())
 
-    def refuse(self, refusal: ServiceError) -> Response:
+    def refuse(self, refusal: ServiceError, request: Request | None = None) -> Response:
         """Answer what did not become a request."""
         return Response(refusal.status, [("x-ms-error-code", refusal.code)], refusal.text.encode())
 

@@ -63,6 +63,8 @@ class Transaction(NamedTuple):
 
     `grant_kind` says how it was authenticated: "authenticated", "sas", "bearer" or, also where that failed,
     "anonymous". `parts` are made when they are asked for: first the request itself, then the operations of a batch.
+    `account` is empty where the address names none, `table` where it names none or the table is not known yet, and
+    `code` for a success. `is_full_scan` says that a query's filter bounds no key, so that it looks at whole tables.
     """
 
     account: str
@@ -79,6 +81,9 @@ class Transaction(NamedTuple):
     response_head_bytes: int
     response_body_bytes: int
     parts: Callable[[], Iterable[Part]]
+    table: str = ""
+    code: str = ""
+    is_full_scan: bool = False
 
 
 def counter_name(grant_kind: str, outcome: Outcome) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 from rowkey.errors import OperationTimedOut, ServiceError
 from rowkey.model.entity import Entity, Key
+from rowkey.model.key_range import WHOLE_TABLE
 from rowkey.model.rights import Grant
 from rowkey.observe.operation_names import OperationName, name_operation
 from rowkey.observe.transaction import (
@@ -20,6 +21,7 @@ from rowkey.odata.options import TIMEOUT_SECONDS_MAX, read_timeout
 from rowkey.operations.entity_group_transaction import BatchFailure, EntityGroupTransaction
 from rowkey.operations.entity_write import EntityWrite
 from rowkey.operations.operation import Operation
+from rowkey.operations.query_entities import QueryEntities
 from rowkey.wire.call import Call
 from rowkey.wire.request import Request, Response
 from rowkey.wire.target import Address, ResourceKind
@@ -29,7 +31,7 @@ def transaction_of(
     request: Request,
     response: Response,
     *,
-    address: Address,
+    address: Address | None,
     grant: Grant | None,
     call: Call | None,
     operation: Operation | type[Operation] | None,
@@ -41,8 +43,8 @@ def transaction_of(
 ) -> Transaction:
     """The record of a request that was answered.
 
-    `grant`, `call`, `operation` and `result` are None where it did not get so far; of an operation that could not be
-    decoded the class is enough. `error` is what was raised. `started` and `ended` are in ticks.
+    `address`, `grant`, `call`, `operation` and `result` are None where it did not get so far; of an operation that
+    could not be decoded the class is enough. `error` is what was raised. `started` and `ended` are in ticks.
     """
     name = name_operation(operation if isinstance(operation, type) else type(operation), request.method)
     outcome = read_outcome(response.status)
@@ -50,9 +52,11 @@ def transaction_of(
         outcome = _read_time_out(error, call)
     elif isinstance(result, BatchFailure):  # answered 202, as a success is
         outcome = read_outcome(result.error.status)
+        error = type(result.error)
+    account = "" if address is None else address.account
     return Transaction(
-        address.account,
-        address.is_secondary,
+        account,
+        address is not None and address.is_secondary,
         name,
         "anonymous" if grant is None else grant.kind,
         outcome,
@@ -64,8 +68,15 @@ def transaction_of(
         request_head_bytes(request),
         response_head_bytes(response),
         0 if request.method == "HEAD" else len(response.body),
-        partial(_parts, address.account, name, response, call, operation, result),
+        partial(_parts, account, name, response, call, operation, result),
+        "" if call is None else call.resource.table,
+        "" if error is None else error.code,
+        isinstance(operation, QueryEntities) and _is_full_scan(operation),
     )
+
+
+def _is_full_scan(query: QueryEntities) -> bool:
+    return query.plan.residual is not None and query.plan.ranges == (WHOLE_TABLE,)
 
 
 def _read_time_out(error: type[ServiceError], call: Call | None) -> Outcome:

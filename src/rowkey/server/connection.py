@@ -22,6 +22,7 @@ from typing import Any, Protocol, cast
 
 from rowkey.errors import InternalError, ServiceError
 from rowkey.server.driver import Driver
+from rowkey.server.held import Held
 from rowkey.server.limits import Limits
 from rowkey.server.outbox import Outbox
 from rowkey.server.reader import CLOSE, FEED_BYTES_MAX, RequestReader
@@ -46,8 +47,8 @@ class Handler(Protocol):
     def handle(self, request: Request) -> Coroutine[Any, Any, Response]:
         """Answer a request; raises nothing but CancelledError."""
 
-    def refuse(self, refusal: ServiceError) -> Response:
-        """The answer to something that did not become a request."""
+    def refuse(self, refusal: ServiceError, request: Request | None = None) -> Response:
+        """The answer to something that did not become a request, or to a request whose body is refused."""
 
 
 class Phase(Enum):
@@ -72,12 +73,15 @@ class Connection(asyncio.Protocol):
         "_driver",
         "_forget",
         "_handle",
+        "_has_held",
+        "_held",
         "_is_closing",
         "_is_deaf",
         "_is_ended",
         "_is_lingering",
         "_is_paused",
         "_is_secure",
+        "_is_turn_due",
         "_is_unsettled",
         "_is_write_paused",
         "_limits",
@@ -101,6 +105,7 @@ class Connection(asyncio.Protocol):
         forget: "Callable[[Connection], None]",
         loop: asyncio.AbstractEventLoop,
         outbox: Outbox,
+        held: Held,
     ) -> None:
         """`remember` is called once, when there is a connection (with TLS: after the handshake, which may fail), and
         `forget` once, when it is closed and nothing of it runs any more.
@@ -112,6 +117,8 @@ class Connection(asyncio.Protocol):
         self._forget = forget
         self._loop = loop
         self._outbox = outbox
+        self._held = held
+        self._has_held = False
         self._transport: asyncio.Transport | None = None
         self._reader = RequestReader(limits)
         self._current: tuple[Request, str] | None = None
@@ -122,6 +129,7 @@ class Connection(asyncio.Protocol):
         self._is_deaf = False
         self._is_paused = False
         self._is_secure = False
+        self._is_turn_due = False
         self._is_write_paused = False
         self._is_ended = False
         self._is_closing = False
@@ -137,7 +145,7 @@ class Connection(asyncio.Protocol):
         self._transport = cast(asyncio.Transport, transport)
         self._is_secure = transport.get_extra_info("sslcontext") is not None
         peer = _format_peer(transport.get_extra_info("peername"))
-        self._reader = RequestReader(self._limits, peer=peer, is_secure=self._is_secure)
+        self._reader = RequestReader(self._limits, peer=peer, is_secure=self._is_secure, hold=self._hold)
         self._remember(self)
 
     def data_received(self, data: bytes) -> None:
@@ -160,16 +168,24 @@ class Connection(asyncio.Protocol):
         """
         self._is_deaf = True
         self._is_ended = self._is_unsettled = True
+        self._outbox.flush()  # the event loop may close at once, and drop what is written later
         if self._is_secure:
-            self._outbox.flush()
             return False
-        return self._current is not None or bool(self._reader.complete) or self._refusal is not None
+        is_working = self._current is not None or bool(self._reader.complete) or bool(self._backlog)
+        return is_working or self._refusal is not None
 
     def pause_writing(self) -> None:
         self._is_write_paused = True
+        if self._transport is not None:
+            try:
+                self._hold(self._transport.get_write_buffer_size())
+            except ServiceError:
+                self.abort()
 
     def resume_writing(self) -> None:
         self._is_write_paused = False
+        if self._has_held:
+            self._release()
         if self._current is None:
             self._advance()
 
@@ -179,7 +195,23 @@ class Connection(asyncio.Protocol):
         self._backlog = NOTHING
         self._reader.close()
         if self._current is None:
+            self._release()
             self._forget(self)
+
+    # What is held in memory for the client.
+
+    @property
+    def waits_for_client(self) -> bool:
+        """Whether it is the client's turn: to send the rest of a body, or to read an answer."""
+        return self._current is None or self._is_write_paused
+
+    def _hold(self, size: int) -> None:
+        self._has_held = True
+        self._held.hold(self, size)
+
+    def _release(self) -> None:
+        self._has_held = False
+        self._held.release(self)
 
     # From bytes to answers.
 
@@ -229,6 +261,7 @@ class Connection(asyncio.Protocol):
         if self._transport is None:
             target = without_signature(current[0].target)
             log.debug("the client left before the answer to %s %s", current[0].method, target)
+            self._release()
             self._forget(self)
             return
         if isinstance(result, Response):
@@ -251,6 +284,8 @@ class Connection(asyncio.Protocol):
             return
         request, persistence = current
         self._answered += 1
+        if self._has_held and not self._is_write_paused:
+            self._release()
         body = response.body
         if not body or request.method == "HEAD" or response.status in BODILESS:
             self._outbox.send(transport, format_head(response, persistence))
@@ -267,14 +302,14 @@ class Connection(asyncio.Protocol):
         transport = self._transport
         if transport is None or self._is_closing:
             return
-        while self._backlog and not self._reader.complete:
-            data, self._backlog = self._backlog[:FEED_BYTES_MAX], self._backlog[FEED_BYTES_MAX:]
-            self._read(data)
-        if self._reader.complete:
+        if self._backlog:
+            if not self._is_turn_due:
+                self._is_turn_due = True
+                self._loop.call_soon(self._take_turn)
             return
         self._is_unsettled = False
         if self._refusal is not None:
-            response, self._refusal = self._refuse(self._refusal), None
+            response, self._refusal = self._refuse(self._refusal, self._reader.request), None
             self._outbox.flush()
             transport.write(format_head(response, CLOSE) + response.body)
             self._linger(transport)
@@ -288,6 +323,16 @@ class Connection(asyncio.Protocol):
         if self._is_paused and not self._is_closing:
             self._is_paused = False
             transport.resume_reading()
+
+    def _take_turn(self) -> None:
+        """Go on with what has arrived, a piece at a time: others have their turns in between."""
+        self._is_turn_due = False
+        if self._current is not None or self._reader.complete or self._is_write_paused:
+            return  # whoever ends that comes here again
+        data, self._backlog = self._backlog[:FEED_BYTES_MAX], self._backlog[FEED_BYTES_MAX:]
+        if data:
+            self._read(data)
+        self._advance()
 
     def _hold_back(self) -> None:
         """Stop reading from a client that sends faster than it is answered."""
@@ -350,7 +395,7 @@ class Connection(asyncio.Protocol):
         mark = (phase, self._answered)
         if mark != self._mark:
             self._mark, self._allowance = mark, allowance_max
-        else:
+        elif self._allowance < math.inf:
             progress = max(0, moved - self._moved) / self._limits.bytes_per_second_min
             self._allowance = min(self._allowance + progress, allowance_max) - seconds
             if self._allowance <= 0:
@@ -374,12 +419,18 @@ class Connection(asyncio.Protocol):
             Phase.IDLE: limits.idle_seconds,
             Phase.HEAD: limits.head_seconds,
             Phase.BODY: limits.body_seconds,
-            Phase.HANDLING: math.inf,  # the service has limits of its own
+            Phase.HANDLING: limits.slow_seconds,
             Phase.WRITING: limits.reader_seconds,
             Phase.LINGERING: limits.linger_seconds,
         }[phase]
 
     def _run_out_of_time(self, phase: Phase, transport: asyncio.Transport) -> None:
+        if phase is Phase.HANDLING:  # the service has limits of its own
+            self._allowance = math.inf
+            assert self._current is not None
+            method, path = self._current[0].method, self._current[0].target.partition("?")[0]
+            log.warning("a request takes longer than %g seconds: %s %s", self._limits.slow_seconds, method, path)
+            return
         log.debug("closing a connection: waited too long for %s", phase.value)
         if phase is Phase.HEAD or phase is Phase.BODY:
             self._refuse_after_answers(RequestTimedOut())

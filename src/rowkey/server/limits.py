@@ -1,4 +1,4 @@
-"""What a connection may ask of the server: sizes and times, in one place, so that tests can make them small."""
+"""What connections may ask of the server: sizes, times and numbers, in one place, so that tests can make them small."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from rowkey.model.limits import BODY_BYTES_MAX
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits of one connection.
+    """Limits of one connection, and of all together.
 
     Times are looked at by one sweep over all connections every `sweep_seconds`, never by a timer per request, so a
     connection ends up to two sweeps after its time.
@@ -37,3 +37,12 @@ class Limits:
     linger_seconds: float = 2
     """How long a client may go on sending after a refusal, before the connection is closed under it."""
     sweep_seconds: float = 1
+
+    connections_max: int = 10_000
+    """Open at once; the next is answered 503. Fewer where the system lets the process open fewer files."""
+    held_bytes_max: int = 512 * 1024 * 1024
+    """Bodies over `small_body_bytes` and answers that clients have not read, of all connections. With more than this,
+    the client that has kept the server waiting for longest is cut off."""
+    small_body_bytes: int = 64 * 1024
+    slow_seconds: float = 5
+    """A request that takes longer is logged as a warning while it goes on; a page of a query may take as long."""

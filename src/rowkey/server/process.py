@@ -8,16 +8,19 @@ import gc
 import logging
 import os
 import signal
+import socket
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 
 from rowkey.auth.bearer import BearerAuthority
-from rowkey.config import Bearer, Settings
+from rowkey.config import HOST, Bearer, Settings, is_readable_by_others
 from rowkey.observe.analytics import Analytics
+from rowkey.observe.health import Health
 from rowkey.server.allocator import hold_freed_memory
 from rowkey.server.listener import Listener
+from rowkey.server.monitor import Monitor, data_gauge, listener_gauges
 from rowkey.server.tls import CertificateError, open_context
 from rowkey.service import Service
 from rowkey.store.embedded.store import EmbeddedStore
@@ -28,29 +31,44 @@ log = logging.getLogger(__name__)
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 SECOND_SIGNAL_EXIT_CODE = 1
+PRIVATE_UMASK = 0o077
+"""Whatever the server makes, only its own user can read: data, logs, keys."""
 
 
 class AddressError(Exception):
-    """The address cannot be listened on; the cause is the OSError."""
+    """The address cannot be listened on; the arguments are host and port, the cause is the OSError."""
 
 
 class KeysError(Exception):
     """The file with an issuer's keys cannot be used; the text says why."""
 
 
+class WorkerError(Exception):
+    """One of several processes ended before it was ready; the text says how."""
+
+
 def run(settings: Settings, announce: Callable[[int, Path | None], None]) -> None:
     """Serve until SIGINT or SIGTERM; `announce` is called with the port as soon as requests are answered.
 
-    It is told of the certificate, too, if the server has made it. Raises FolderError, AddressError, CertificateError or
-    KeysError where the server cannot start. A second signal ends the process at once, which loses nothing that was
-    acknowledged.
+    It is told of the certificate, too, if the server has made it. Raises FolderError, AddressError, CertificateError,
+    KeysError or WorkerError where the server cannot start. A second signal ends the process at once, which loses
+    nothing that was acknowledged.
     """
+    os.umask(PRIVATE_UMASK)
+    if settings.data is not None and settings.data.exists() and is_readable_by_others(settings.data):
+        log.warning("others can read the data folder: chmod 700 %s", settings.data)
+    if settings.workers > 1:
+        from rowkey.server.supervisor import supervise
+
+        supervise(settings, announce)
+        return
     hold_freed_memory()
-    with asyncio.Runner(loop_factory=_new_event_loop) as runner:
+    with asyncio.Runner(loop_factory=new_event_loop) as runner:
         runner.run(_serve(settings, announce))
 
 
-def _new_event_loop() -> asyncio.AbstractEventLoop:
+def new_event_loop() -> asyncio.AbstractEventLoop:
+    """The quickest event loop that there is."""
     try:
         import uvloop
     except ImportError:  # as on Windows
@@ -63,20 +81,49 @@ async def _serve(settings: Settings, announce: Callable[[int, Path | None], None
     async with AsyncExitStack() as stack:
         store = _open_store(settings)
         stack.push_async_callback(store.close)
+        await serve_store(settings, store, stop_asked, announce)
+
+
+async def serve_store(
+    settings: Settings,
+    store: Store,
+    stop_asked: asyncio.Event,
+    announce: Callable[[int, Path | None], None],
+    sockets: Sequence[socket.socket] = (),
+) -> None:
+    """Answer requests from an open store until it is asked to stop, at `sockets` if there are any; see `run`."""
+    async with AsyncExitStack() as stack:
         tls, made = _open_tls(settings, stack)
         bearer = None if settings.bearer is None else _open_authority(settings.bearer, stack)
         analytics = Analytics(store, settings.accounts, settings.data)
         stack.push_async_callback(analytics.close)
-        listener = Listener(Service(settings, store, bearer=bearer, analytics=analytics))
+        health = Health()
+        monitor = Monitor(settings, health)
+        service = Service(
+            settings, store, bearer=bearer, analytics=analytics, health=health, observers=monitor.observers()
+        )
+        listener = Listener(service)
+        monitor.add(*listener_gauges(listener), *([] if settings.data is None else [data_gauge(settings.data)]))
+        stack.push_async_callback(monitor.stop)
         try:
-            await listener.start(settings.host, settings.port, tls)
+            await listener.start(settings.host, settings.port, tls, sockets)
         except OSError as error:
-            raise AddressError from error
+            raise AddressError(settings.host, settings.port) from error
+        try:
+            metrics_port = await monitor.start()
+        except OSError as error:
+            raise AddressError(HOST, settings.metrics_port) from error
+        if metrics_port is not None:
+            log.info("metrics are at http://%s:%d/metrics", HOST, metrics_port)
         analytics.start()
         gc.collect()
         gc.freeze()  # what was made until now stays; collections need not look at it again
         announce(listener.port, made)
         await stop_asked.wait()
+        health.is_draining = True
+        if settings.drain_seconds:
+            log.info("draining for %g seconds: /readyz answers 503, everything else goes on", settings.drain_seconds)
+            await asyncio.sleep(settings.drain_seconds)
         await listener.stop()
 
 

@@ -11,6 +11,7 @@ seen before, no object that is not part of the `Request`, no look at a header th
 """
 
 from collections import deque
+from collections.abc import Callable
 
 import httptools
 
@@ -46,8 +47,10 @@ class RequestReader:
         "_body_bytes",
         "_chunks",
         "_fed",
+        "_free_bytes",
         "_headers",
         "_headers_max",
+        "_hold",
         "_is_secure",
         "_limits",
         "_needs_check",
@@ -63,8 +66,13 @@ class RequestReader:
         "is_finished",
     )
 
-    def __init__(self, limits: Limits, *, peer: str = "", is_secure: bool = False) -> None:
+    def __init__(
+        self, limits: Limits, *, peer: str = "", is_secure: bool = False, hold: Callable[[int], None] | None = None
+    ) -> None:
+        """`hold` is told of bytes of large bodies as they arrive; it may raise the ServiceError that refuses them."""
         self._limits = limits
+        self._hold = hold
+        self._free_bytes = min(limits.small_body_bytes, limits.body_bytes_max)
         self._peer = peer
         self._is_secure = is_secure
         self._headers_max = limits.headers_max
@@ -94,6 +102,11 @@ class RequestReader:
     def is_in_body(self) -> bool:
         """A head has been read, its body not completely."""
         return self._request is not None
+
+    @property
+    def request(self) -> Request | None:
+        """The request whose body is being read; a refusal of the body is the answer to it."""
+        return self._request
 
     @property
     def body_bytes(self) -> int:
@@ -185,6 +198,7 @@ class RequestReader:
         verb = _METHODS.get(method) or _unusual(method)
         request = Request(verb, target.decode("ascii"), headers, b"", self._is_secure, self._peer)
         if "content-length" in headers and int(headers["content-length"]) > self._limits.body_bytes_max:
+            self._request = request
             raise RequestBodyTooLarge
         if "transfer-encoding" in headers:
             _check_transfer_encoding(parser, headers)
@@ -207,10 +221,16 @@ class RequestReader:
     def on_body(self, part: bytes) -> None:
         """Called with each part of the body that arrives."""
         self._body_bytes += len(part)
-        if self._body_bytes > self._limits.body_bytes_max:
-            raise RequestBodyTooLarge
+        if self._body_bytes > self._free_bytes:
+            self._count_large_body(len(part))
         self._chunks.append(part)
         self._fed = 0
+
+    def _count_large_body(self, size: int) -> None:
+        if self._body_bytes > self._limits.body_bytes_max:
+            raise RequestBodyTooLarge
+        if self._hold is not None:
+            self._hold(size)
 
     def on_message_complete(self) -> None:
         """Called at the end of a request."""

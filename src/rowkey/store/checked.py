@@ -30,7 +30,7 @@ from rowkey.model.entity import Entity, Key, compose_entity, members_of, wire_me
 from rowkey.model.key_range import KeyRange, key_order
 from rowkey.model.writes import Mode, Write
 from rowkey.odata.ast import Filter
-from rowkey.store.interface import OutcomeUnknown, Page, Store, StoreUnavailable, Table
+from rowkey.store.interface import Index, OutcomeUnknown, Page, Store, StoreDamaged, StoreUnavailable, Table
 
 T = TypeVar("T")
 
@@ -135,6 +135,21 @@ class CheckedStore:
         with _only(TableNotFound, OutcomeUnknown):
             await self.inner.set_policies(table, text)
 
+    async def add_index(self, table: Table, name: str) -> bool:
+        with _only(TableNotFound, OutcomeUnknown):
+            return await self.inner.add_index(table, name)
+
+    async def drop_index(self, table: Table, name: str) -> None:
+        with _only(ResourceNotFound, TableNotFound, OutcomeUnknown):
+            await self.inner.drop_index(table, name)
+
+    async def list_indexes(self, table: Table) -> Sequence[Index]:
+        with _only(TableNotFound):
+            indexes = await self.inner.list_indexes(table)
+        assert all(index.name < following.name for index, following in pairwise(indexes))
+        assert all(index.entries >= 0 for index in indexes)
+        return indexes
+
     async def get_properties(self, account: str) -> Mapping[str, str]:
         with _only():
             sections = _at_once(self.inner.get_properties(account))
@@ -168,11 +183,11 @@ def _at_once(verb: Coroutine[None, None, T]) -> T:
 
 @contextmanager
 def _only(*promised: type[ServiceError]) -> Iterator[None]:
-    """Let errors of these exact types pass, and the one that every verb may raise."""
+    """Let errors of these exact types pass, and those that every verb may raise."""
     try:
         yield
     except Exception as error:
-        if type(error) in (StoreUnavailable, *promised):
+        if type(error) in (StoreDamaged, StoreUnavailable, *promised):
             raise
         raise AssertionError(f"the interface does not promise {error!r}") from error
 

@@ -3,7 +3,8 @@
 A store keeps tables by account, entities by table and key, and settings as texts that it does not read: the stored
 access policies of a table, and the service properties of an account. All verbs are coroutines; one that can answer at
 once does so without suspending. Arguments are never modified. The errors named below are all that a verb may raise,
-besides `StoreUnavailable` (nothing happened, or it is a read) and `OutcomeUnknown` (a write that may have happened).
+besides `StoreUnavailable` (nothing happened, or it is a read), `StoreDamaged` (what it needs cannot be read, and nothing
+happened) and `OutcomeUnknown` (a write that may have happened).
 
 * **Atomicity.** `write` is all or nothing. Readers see none or all of it.
 * **Isolation.** A verb sees every write whose answer was returned before the verb was called. One `get` or one page of
@@ -11,15 +12,16 @@ besides `StoreUnavailable` (nothing happened, or it is a read) and `OutcomeUnkno
 * **Durability.** When a verb that changes something returns, the change is on disk as far as the store has one.
 * **Order.** Entities come by PartitionKey, then RowKey, by UTF-16 code units (`model/key_range.py`); tables by
   lower-cased name.
-* **Time.** Timestamps of an entity grow strictly; `model.writes.apply_write` says what a write does.
+* **Time.** Timestamps of an entity grow strictly; `model.writes.apply_write` says what a write does. No ETag comes
+  twice: an entity that is deleted and inserted again has a later timestamp than it ever had.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
-from rowkey.errors import OperationTimedOut, ServerBusy
+from rowkey.errors import InternalError, OperationTimedOut, ServerBusy
 from rowkey.model.entity import Entity, Key
 from rowkey.model.key_range import KeyRange
 from rowkey.model.writes import Write
@@ -41,11 +43,27 @@ class Page:
 
     `next_key` is where the scan goes on, None when it is complete. It is the key of an entity that was there, or at
     least a position between two entities, and need not match the predicate.
+
+    `looked_at` says how many entities the predicate was asked of that an index might have spared, in round figures; a
+    store that does not count leaves it at zero.
     """
 
     text: str
     count: int
     next_key: Key | None
+    looked_at: int = field(default=0, compare=False)
+
+
+class Index(NamedTuple):
+    """An index of a table on the property `name`.
+
+    Queries use it when it `is_ready`, and find the same with it and without; `entries` is how many entities of the
+    table that it has got to so far have the property.
+    """
+
+    name: str
+    is_ready: bool
+    entries: int
 
 
 NO_SECTIONS: Mapping[str, str] = MappingProxyType({})
@@ -54,6 +72,10 @@ NO_SECTIONS: Mapping[str, str] = MappingProxyType({})
 
 class StoreUnavailable(ServerBusy):
     """The store cannot answer now, and nothing was changed."""
+
+
+class StoreDamaged(InternalError):
+    """What the store keeps is not as it was written, and so it is no answer; nothing was changed."""
 
 
 class OutcomeUnknown(OperationTimedOut):
@@ -106,6 +128,22 @@ class Store(Protocol):
 
     async def set_policies(self, table: Table, text: str) -> None:
         """Keep a text for the table until another is set or the table is deleted; raises TableNotFound."""
+
+    async def add_index(self, table: Table, name: str) -> bool:
+        """Have an index on a property, until it is dropped or the table is deleted; returns whether it is a new one.
+
+        It need not be ready when the verb returns. A store that has no use for indexes just remembers it. Raises
+        TableNotFound where the table is gone.
+        """
+
+    async def drop_index(self, table: Table, name: str) -> None:
+        """Have an index no longer; raises ResourceNotFound where there is none, TableNotFound."""
+
+    async def list_indexes(self, table: Table) -> Sequence[Index]:
+        """The table's indexes in the order of their names' code points; raises TableNotFound.
+
+        Counting their entries may take a while.
+        """
 
     async def get_properties(self, account: str) -> Mapping[str, str]:
         """The sections of the account's service properties by name; empty where none was ever set.

@@ -5,8 +5,15 @@ const { randomUUID } = require("node:crypto");
 
 const steps = [];
 
-/** Declare a step: it proves an operation in this format and with this authorisation. */
-exports.step = (operation, format, authorisation, name, action) => steps.push({ name, action });
+/** Declare a step: it proves an operation in this format and with this authorisation, or with each of several. */
+exports.step = (operation, format, authorisation, name, action) => {
+  const kinds = authorisation.split(", ");
+  if (kinds.length === 1) steps.push({ name, action });
+  else for (const kind of kinds) steps.push({ name: `${name}, ${kind}`, action: () => action(kind) });
+};
+
+/** Declare a step that is refused as the service does. */
+exports.refusal = exports.step;
 
 /** Do all steps, and print a line of JSON for each. */
 exports.run = async (prepare) => {

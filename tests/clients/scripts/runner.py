@@ -5,7 +5,13 @@ A script is a row of steps, each a function that says in its decorator what it p
     @step("Get Entity", "Atom", "Shared Key")
     def an_entity_comes_back_whole(): ...
 
-`run()` calls one after the other and prints a line of JSON for each. A failed step does not end the script.
+One that does the same with several kinds of authorisation names them all, and is called with the name of each::
+
+    @step("Get Entity", "JSON", "Shared Key, table SAS")
+    def an_entity_comes_back_whole(kind): ...
+
+`@refusal` is for what the service refuses as well. `run()` calls one step after the other and prints a line of JSON for
+each. A failed step does not end the script.
 `../steps.py` reads the decorators, starts the scripts and makes a test of every step.
 """
 
@@ -16,6 +22,7 @@ import os
 import socket
 import sys
 import traceback
+from functools import partial
 from urllib.parse import urlsplit
 from uuid import uuid4
 
@@ -37,22 +44,29 @@ def step(operation, payload, authorisation):
     """A decorator that makes a function a step: it proves `operation` in this format and with this authorisation."""
 
     def register(function):
-        _steps.append(function)
+        kinds = authorisation.split(", ")
+        if len(kinds) == 1:
+            _steps.append((function.__name__, function))
+        else:
+            _steps.extend((f"{function.__name__}, {kind}", partial(function, kind)) for kind in kinds)
         return function
 
     return register
 
 
+refusal = step  # who reads the script tells them apart by the name
+
+
 def run():
     """Do all steps, and print how each went."""
     output, sys.stdout = sys.stdout, sys.stderr  # what a client prints must not come between
-    for function in _steps:
+    for name, function in _steps:
         detail = None
         try:
             function()
         except BaseException:
             detail = traceback.format_exc()
-        print(json.dumps({"name": function.__name__, "failure": detail}), file=output, flush=True)
+        print(json.dumps({"name": name, "failure": detail}), file=output, flush=True)
 
 
 def equal(actual, expected):

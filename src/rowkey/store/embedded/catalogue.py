@@ -13,6 +13,8 @@ class Catalogue:
     """Tables by account, in the order of their lower-cased names."""
 
     def __init__(self, tables: Iterable[Table]) -> None:
+        self.version = 0
+        """Another number after each change."""
         self._names: defaultdict[str, list[str]] = defaultdict(list)
         self._tables: dict[tuple[str, str], Table] = {}
         self._by_identity: dict[int, Table] = {}
@@ -24,6 +26,7 @@ class Catalogue:
 
     def add(self, table: Table) -> None:
         """Show a table."""
+        self.version += 1
         lower_name = table.name.lower()
         insort(self._names[table.account], lower_name)
         self._tables[table.account, lower_name] = table
@@ -32,6 +35,7 @@ class Catalogue:
 
     def remove(self, identity: int) -> None:
         """Show a table no longer."""
+        self.version += 1
         table = self._by_identity.pop(identity)
         del self._prefixes[identity]
         self._policies.pop(identity, None)
@@ -54,6 +58,10 @@ class Catalogue:
         """Whether the table with this identity is there."""
         return identity in self._by_identity
 
+    def table(self, identity: int) -> Table | None:
+        """The table with this identity."""
+        return self._by_identity.get(identity)
+
     def prefix(self, identity: int) -> bytes | None:
         """What the codes of the table's keys begin with, None where the table is gone."""
         return self._prefixes.get(identity)
@@ -64,6 +72,7 @@ class Catalogue:
 
     def put_policies(self, identity: int, text: str) -> None:
         """Show these access policies of a table."""
+        self.version += 1
         self._policies[identity] = text
 
     def properties(self, account: str) -> Mapping[str, str]:
@@ -72,6 +81,7 @@ class Catalogue:
 
     def put_properties(self, account: str, sections: Mapping[str, str]) -> None:
         """Show these sections, and the account's others as before."""
+        self.version += 1
         self._properties[account] = MappingProxyType({**self.properties(account), **sections})
 
     def identities(self) -> set[int]:

@@ -2,10 +2,15 @@
 
 DIR/rowkey.db       the SQLite database, with rowkey.db-wal and rowkey.db-shm while in use
 DIR/rowkey.lock     locked by the process that owns the folder; its process id is inside
+
+A process that the owner forks has the lock in common with it: `flock` goes with the open file, not with the process.
+So the folder is free when the last of them has ended, and whoever wants it waits a moment for workers whose owner was
+killed.
 """
 
 import os
 import sys
+import time
 from pathlib import Path
 
 if sys.platform == "win32":
@@ -17,6 +22,9 @@ DATABASE_NAME = "rowkey.db"
 LOCK_NAME = "rowkey.lock"
 _LOCKED_OFFSET = 1 << 30
 """Where Windows locks a byte: away from the process id, which others want to read."""
+_ORPHANS_SECONDS_MAX = 5.0
+"""For the workers of an owner that is no more; they end as soon as they notice."""
+_POLL_SECONDS = 0.05
 
 
 class FolderError(Exception):
@@ -24,7 +32,7 @@ class FolderError(Exception):
 
 
 class DataFolder:
-    """A data folder that this process owns until `release`."""
+    """A data folder that this process owns until `release`, and those that it forks until they end, too."""
 
     def __init__(self, path: Path) -> None:
         """Make the folder if need be and take it; raises FolderError."""
@@ -42,18 +50,21 @@ class DataFolder:
                 "Give this user the right to write it, or name another one with --data."
             ) from None
         try:
-            _lock(descriptor)
+            _lock_when_free(descriptor)
         except OSError:
-            owner = os.read(descriptor, 32).decode("ascii", "replace").strip()
+            owner = _read_owner(descriptor)
             os.close(descriptor)
+            what = f"another Rowkey process{f' (pid {owner})' if owner else ''}"
+            if owner and not _is_running(owner):
+                what = f"the workers of a Rowkey process that has ended (pid {owner})"
             raise FolderError(
-                f"The data folder {path} is in use by another Rowkey process{f' (pid {owner})' if owner else ''}. "
-                "Stop that one first, or name another folder with --data."
+                f"The data folder {path} is in use by {what}. Stop that one first, or name another folder with --data."
             ) from None
         os.ftruncate(descriptor, 0)
         os.lseek(descriptor, 0, os.SEEK_SET)
         os.write(descriptor, f"{os.getpid()}\n".encode("ascii"))
         self._descriptor = descriptor
+        self._owner = os.getpid()
 
     @property
     def database(self) -> Path:
@@ -72,8 +83,44 @@ class DataFolder:
 
     def release(self) -> None:
         """Let another process have the folder. The lock goes with the descriptor; the file stays."""
-        os.ftruncate(self._descriptor, 0)
+        if os.getpid() == self._owner:
+            os.ftruncate(self._descriptor, 0)
         os.close(self._descriptor)
+
+
+def _lock_when_free(descriptor: int) -> None:
+    """Take the lock file, or raise OSError: at once, but for a folder whose owner has left nothing but workers."""
+    deadline = time.monotonic() + _ORPHANS_SECONDS_MAX
+    while True:
+        try:
+            _lock(descriptor)
+            return
+        except OSError:
+            owner = _read_owner(descriptor)
+            if not owner or _is_running(owner) or time.monotonic() > deadline:
+                raise
+        # When the lock is free a worker's sockets may still be closing; after this pause they are closed, too.
+        time.sleep(_POLL_SECONDS)
+
+
+def _read_owner(descriptor: int) -> int:
+    """The process id in the lock file, 0 where there is none."""
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    text = os.read(descriptor, 32).strip()
+    return int(text) if text.isdigit() else 0
+
+
+def _is_running(process: int) -> bool:
+    """Whether there is a process with this id; on Windows, where the lock never outlives its owner, always yes."""
+    if sys.platform == "win32":
+        return True
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        pass  # another user's
+    return True
 
 
 def _lock(descriptor: int) -> None:

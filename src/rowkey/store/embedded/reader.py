@@ -14,12 +14,14 @@ from rowkey.model.key_range import KeyRange
 from rowkey.odata.ast import Filter
 from rowkey.odata.evaluator import compile_filter
 from rowkey.store.embedded import statements
+from rowkey.store.embedded.candidates import Candidates, Codes, choose_candidates, indexed_candidates
+from rowkey.store.embedded.checksums import load_page_checksums
 from rowkey.store.embedded.key_code import read_key, write_key, write_range
-from rowkey.store.embedded.narrow import narrow
 from rowkey.store.interface import Page
 
-_CHUNK_ENTITIES = 4096
-"""Entities that are filtered between two looks at the clock; a few milliseconds."""
+_DECIDED_AT_ONCE, _DECIDED_BYTES = 128, 512 * 1024
+"""Candidates that Python decides about between two statements: it keeps the interpreter from the event loop for about
+half a millisecond."""
 _SMALL_RANGES, _SMALL_ENTITIES, _SMALL_BYTES = 4, 128, 256 * 1024
 
 
@@ -31,8 +33,10 @@ SCAN_CACHE_KIB = 4 * 1024
 
 def open_reader(database: Path, *, cache_kib: int) -> apsw.Connection:
     """A connection that reads; each thread has its own."""
+    load_page_checksums()
     connection = apsw.Connection(str(database), flags=apsw.SQLITE_OPEN_READWRITE, statementcachesize=64)
     connection.set_busy_timeout(5000)
+    connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)  # the log is the writer's to fold
     connection.execute(statements.READER_PRAGMAS).fetchall()
     connection.pragma("cache_size", -cache_kib)
     return connection
@@ -51,6 +55,7 @@ class PageScan:
         self._deadline = time.monotonic() + seconds_max
         self._texts: list[str] = []
         self._count = 0
+        self._looked_at = 0
         self._measured: dict[bytes, tuple[int, int, bytes]] = {}
         """Count, size and last key of whole ranges, by their start."""
 
@@ -58,7 +63,10 @@ class PageScan:
         """The page of these ranges: scan them in order until one of the bounds is met."""
         codes = [write_range(self._prefix, key_range) for key_range in ranges]
         with self._one_moment():
-            return self._gather(codes, predicate)
+            if predicate is None:
+                return self._gather(codes, None)
+            candidates = choose_candidates(self._connection, self._prefix, predicate, codes)
+            return self._gather(codes, _FilteredScan(predicate, candidates))
 
     def run_if_small(self, ranges: Sequence[KeyRange], predicate: Filter | None) -> Page | None:
         """The page, if it takes no longer to gather than to hand over to a thread and to hear of it again."""
@@ -66,7 +74,12 @@ class PageScan:
             return None
         codes = [write_range(self._prefix, key_range) for key_range in ranges]
         with self._one_moment():
-            return self._gather(codes, predicate) if self._is_small(codes, predicate) else None
+            if predicate is None:
+                return self._gather(codes, None) if self._is_small(codes, predicate) else None
+            candidates = self._few_candidates(codes, predicate)
+            if candidates is None and self._is_small(codes, predicate):
+                candidates = Candidates(self._connection, predicate)
+            return None if candidates is None else self._gather(codes, _FilteredScan(predicate, candidates))
 
     @contextmanager
     def _one_moment(self) -> Iterator[None]:
@@ -74,9 +87,18 @@ class PageScan:
         try:
             yield
         finally:
-            self._connection.execute("COMMIT")
+            if self._connection.in_transaction:  # a statement that failed may have ended it
+                self._connection.execute("COMMIT")
 
-    def _is_small(self, codes: Sequence[tuple[bytes, bytes]], predicate: Filter | None) -> bool:
+    def _few_candidates(self, codes: Codes, predicate: Filter) -> Candidates | None:
+        """The candidates that an index names, where they are few and small."""
+        for candidates in indexed_candidates(self._connection, self._prefix, predicate):
+            if candidates.count(codes, _SMALL_ENTITIES + 1) <= _SMALL_ENTITIES:
+                sizes = (candidates.find(start, end, _SMALL_ENTITIES)[1] for start, end in codes)
+                return candidates if sum(sizes) <= _SMALL_BYTES else None
+        return None
+
+    def _is_small(self, codes: Codes, predicate: Filter | None) -> bool:
         looked_at = _SMALL_ENTITIES + 1 if predicate is not None else min(self._limit, _SMALL_ENTITIES + 1)
         entities = size = 0
         for start, end in codes:
@@ -87,8 +109,7 @@ class PageScan:
             size += total or 0
         return entities <= _SMALL_ENTITIES and size <= _SMALL_BYTES
 
-    def _gather(self, codes: Sequence[tuple[bytes, bytes]], predicate: Filter | None) -> Page:
-        filtered = None if predicate is None else _FilteredScan(predicate)
+    def _gather(self, codes: Codes, filtered: "_FilteredScan | None") -> Page:
         for position, (start, end) in enumerate(codes):
             next_code = self._scan_all(start, end) if filtered is None else self._scan(start, end, filtered)
             if next_code is None and self._is_full():
@@ -96,13 +117,16 @@ class PageScan:
                 if next_code is None:
                     break
             if next_code is not None:
-                return Page(",".join(self._texts), self._count, read_key(next_code))
-        return Page(",".join(self._texts), self._count, None)
+                return self._page(read_key(next_code))
+        return self._page(None)
+
+    def _page(self, next_key: Key | None) -> Page:
+        return Page(",".join(self._texts), self._count, next_key, self._looked_at)
 
     def _is_full(self) -> bool:
         return self._count >= self._limit or self._bytes_left <= 0 or time.monotonic() > self._deadline
 
-    def _first_of(self, codes: Sequence[tuple[bytes, bytes]]) -> bytes | None:
+    def _first_of(self, codes: Codes) -> bytes | None:
         """The first key there is in any of these ranges."""
         return next((code for pair in codes if (code := self._first(*pair)) is not None), None)
 
@@ -139,12 +163,13 @@ class PageScan:
     def _scan(self, start: bytes, end: bytes, filtered: "_FilteredScan") -> bytes | None:
         """Take the entities of a range that the filter accepts, chunk by chunk."""
         while True:
-            chunk_end: bytes | None = self._one(statements.KEY_AT, (start, end, _CHUNK_ENTITIES))
+            chunk_end = filtered.candidates.chunk_end(start, end)
             next_code = self._scan_chunk(start, chunk_end or end, filtered)
             if next_code is not None:
                 return self._first(next_code, end)
             if chunk_end is None:
                 return None
+            self._looked_at += filtered.candidates.chunk_entities
             if self._is_full():
                 return chunk_end
             start = chunk_end
@@ -153,37 +178,35 @@ class PageScan:
         """Take what matches in a chunk; returns a code to go on from if the page filled up within it."""
         while True:
             wanted = self._limit - self._count
-            ids, size = self._one(filtered.measure_sql, (start, end, *filtered.parameters, wanted))
-            candidates = orjson.loads(ids)
-            if not candidates:
+            ids, size = filtered.candidates.find(start, end, wanted)
+            position = 0
+            while position < len(ids):
+                fitting = max(
+                    1, min(_DECIDED_AT_ONCE, len(ids) * min(self._bytes_left, _DECIDED_BYTES) // max(size, 1))
+                )
+                some = ids[position : position + fitting]
+                start = self._take(orjson.dumps(some).decode("ascii"), filtered)
+                if self._is_full():
+                    return start
+                position += len(some)
+            if len(ids) < wanted:
                 return None
-            fitting = len(candidates)
-            if size > self._bytes_left:
-                fitting = max(1, fitting * self._bytes_left // size)
-            gathered = self._one(statements.GATHER_CANDIDATES, (orjson.dumps(candidates[:fitting]).decode("ascii"),))
-            last = self._take(gathered, filtered)
-            self._bytes_left -= size * fitting // len(candidates)
-            after = write_key(self._prefix, last) + b"\0"
-            if self._is_full():
-                return after
-            if fitting == len(candidates) < wanted:
-                return None
-            start = after
 
-    def _take(self, gathered: str, filtered: "_FilteredScan") -> Key:
-        """Keep the entities of a JSON array that the filter accepts; returns the key of the last one looked at."""
+    def _take(self, ids: str, filtered: "_FilteredScan") -> bytes:
+        """Keep those of these entities that the filter accepts; returns the code that follows the last one's."""
+        gathered = self._one(statements.GATHER_CANDIDATES, (ids,))
         entities = orjson.loads(gathered)
         for entity, text in zip(entities, split_entities(gathered[1:-1]), strict=True):
             if filtered.matches(entity):
                 self._texts.append(text)
                 self._count += 1
-        return Key(entities[-1]["PartitionKey"], entities[-1]["RowKey"])
+                self._bytes_left -= len(text)
+        return write_key(self._prefix, Key(entities[-1]["PartitionKey"], entities[-1]["RowKey"])) + b"\0"
 
 
 class _FilteredScan:
-    """A residual filter, made ready: what SQLite leaves out, and what decides about the rest."""
+    """A residual filter, made ready: where to look, and what decides."""
 
-    def __init__(self, predicate: Filter) -> None:
-        condition, self.parameters = narrow(predicate)
-        self.measure_sql = statements.measure_candidates(condition)
+    def __init__(self, predicate: Filter, candidates: Candidates) -> None:
+        self.candidates = candidates
         self.matches: Callable[[Any], bool] = compile_filter(predicate)

@@ -2,7 +2,7 @@
 
 APPLICATION_ID = 0x524B4559
 """`RKEY`, so that `file` and SQLite's own tools can name the file."""
-FORMAT = 2
+FORMAT = 4
 
 _SETTINGS = """
 CREATE TABLE access_policies (
@@ -15,6 +15,41 @@ CREATE TABLE service_properties (
     section TEXT NOT NULL,                          -- Logging, HourMetrics, MinuteMetrics or Cors
     text    TEXT NOT NULL,                          -- XML, as Get Table Service Properties answers it
     PRIMARY KEY (account, section)
+) WITHOUT ROWID;
+"""
+
+_CLOCK = """
+CREATE TABLE clock (
+    id       INTEGER PRIMARY KEY CHECK (id = 1),    -- there is one
+    reserved INTEGER NOT NULL                       -- ticks; no time beyond it was handed out
+);
+"""
+
+_ENTITY = """
+CREATE TABLE entity (
+    id        INTEGER PRIMARY KEY,
+    key       BLOB    NOT NULL UNIQUE,              -- key_code.py
+    timestamp INTEGER NOT NULL,                     -- ticks; the ETag
+    checksum  INTEGER NOT NULL,                     -- CRC-32 of the key and the wire text
+    body      BLOB    NOT NULL                      -- JSONB of the entity's wire text
+);
+"""
+
+_INDEXES = """
+CREATE TABLE property_index (
+    identity       INTEGER PRIMARY KEY AUTOINCREMENT,   -- never used twice: entries of dropped ones may linger
+    table_identity INTEGER NOT NULL,
+    name           TEXT    NOT NULL,                    -- the property's
+    built          BLOB,                                -- keys before it have their entries; NULL: all have
+    is_dropped     INTEGER NOT NULL DEFAULT 0           -- its entries are still to be removed
+);
+CREATE UNIQUE INDEX property_index_by_name ON property_index (table_identity, name) WHERE NOT is_dropped;
+
+CREATE TABLE index_entry (
+    property_index INTEGER NOT NULL,
+    value          BLOB    NOT NULL,                    -- value_code.py
+    key            BLOB    NOT NULL,                    -- the entity's
+    PRIMARY KEY (property_index, value, key)
 ) WITHOUT ROWID;
 """
 
@@ -32,19 +67,28 @@ CREATE TABLE table_of_account (
 );
 CREATE UNIQUE INDEX table_by_name ON table_of_account (account, lower_name) WHERE NOT is_deleted;
 
-CREATE TABLE entity (
-    id        INTEGER PRIMARY KEY,
-    key       BLOB    NOT NULL UNIQUE,              -- key_code.py
-    timestamp INTEGER NOT NULL,                     -- ticks; the ETag
-    body      BLOB    NOT NULL                      -- JSONB of the entity's wire text
-);
-
-{_SETTINGS}"""
+{_ENTITY}
+{_SETTINGS}
+{_CLOCK}
+INSERT INTO clock VALUES (1, 0);
+{_INDEXES}"""
 
 UPGRADES = {
     1: f"""
 PRAGMA user_version = 2;
 {_SETTINGS}""",
+    2: f"""
+PRAGMA user_version = 3;
+ALTER TABLE entity RENAME TO entity_of_2;
+{_ENTITY}
+INSERT INTO entity SELECT id, key, timestamp, entity_checksum(key, json(body)), body FROM entity_of_2;
+DROP TABLE entity_of_2;
+{_CLOCK}
+INSERT INTO clock SELECT 1, coalesce(max(timestamp), 0) FROM entity;
+""",
+    3: f"""
+PRAGMA user_version = 4;
+{_INDEXES}""",
 }
 """By the number of an older format: what makes the next one of it, within one transaction."""
 
@@ -64,6 +108,14 @@ PRAGMA temp_store = MEMORY;
 
 LIST_TABLES = "SELECT account, name, identity, created FROM table_of_account WHERE NOT is_deleted"
 LIST_DELETED_TABLES = "SELECT identity FROM table_of_account WHERE is_deleted"
+GET_TABLE = """
+SELECT account, name, identity, created FROM table_of_account WHERE account = ? AND lower_name = ? AND NOT is_deleted
+"""
+LIST_TABLES_FROM = """
+SELECT account, name, identity, created FROM table_of_account
+WHERE account = ? AND lower_name >= ? AND NOT is_deleted ORDER BY lower_name LIMIT ?
+"""
+COUNT_TABLE = "SELECT count(*) FROM table_of_account WHERE identity = ? AND NOT is_deleted"
 FIND_TABLE = "SELECT identity FROM table_of_account WHERE account = ? AND lower_name = ? AND NOT is_deleted"
 ADD_TABLE = "INSERT INTO table_of_account (account, name, lower_name, created) VALUES (?, ?, ?, ?) RETURNING identity"
 MARK_TABLE_DELETED = "UPDATE table_of_account SET is_deleted = 1 WHERE identity = ?"
@@ -72,11 +124,21 @@ REMOVE_ENTITIES = """
 DELETE FROM entity WHERE id IN (SELECT id FROM entity WHERE key >= ? AND key < ? ORDER BY key LIMIT ?)
 """
 
+LIST_ALL_TABLES = "SELECT identity, account, name, lower_name, created, is_deleted FROM table_of_account"
+LIST_POLICIES_IDENTITIES = "SELECT identity FROM access_policies"
+LIST_CHECKSUMS = "SELECT key, checksum, json(body) FROM entity"
+LIST_ENTITIES = "SELECT key, timestamp, json(body) FROM entity ORDER BY key"
+
+GET_RESERVED = "SELECT reserved FROM clock"
+SET_RESERVED = "UPDATE clock SET reserved = ?"
+
+GET_POLICIES = "SELECT text FROM access_policies WHERE identity = ?"
 LIST_POLICIES = "SELECT identity, text FROM access_policies"
 PUT_POLICIES = (
     "INSERT INTO access_policies (identity, text) VALUES (?, ?) ON CONFLICT DO UPDATE SET text = excluded.text"
 )
 REMOVE_POLICIES = "DELETE FROM access_policies WHERE identity = ?"
+GET_PROPERTIES = "SELECT section, text FROM service_properties WHERE account = ?"
 LIST_PROPERTIES = "SELECT account, section, text FROM service_properties"
 PUT_PROPERTIES = """
 INSERT INTO service_properties (account, section, text) VALUES (?, ?, ?)
@@ -87,11 +149,12 @@ GET_TEXT = "SELECT json(body) FROM entity WHERE key = ?"
 GET_TIMESTAMP = "SELECT timestamp FROM entity WHERE key = ?"
 GET_ENTITY = "SELECT timestamp, json(body) FROM entity WHERE key = ?"
 ADD_ENTITY = """
-INSERT INTO entity (key, timestamp, body) VALUES (?, ?, jsonb(?)) ON CONFLICT (key) DO NOTHING
+INSERT INTO entity (key, timestamp, checksum, body) VALUES (?, ?, ?, jsonb(?)) ON CONFLICT (key) DO NOTHING
 """
 PUT_ENTITY = """
-INSERT INTO entity (key, timestamp, body) VALUES (?, ?, jsonb(?))
-ON CONFLICT (key) DO UPDATE SET timestamp = excluded.timestamp, body = excluded.body
+INSERT INTO entity (key, timestamp, checksum, body) VALUES (?, ?, ?, jsonb(?))
+ON CONFLICT (key) DO UPDATE
+SET timestamp = excluded.timestamp, checksum = excluded.checksum, body = excluded.body
 """
 REMOVE_ENTITY = "DELETE FROM entity WHERE key = ?"
 
@@ -106,18 +169,83 @@ FIRST_KEY = "SELECT key FROM entity WHERE key >= ? AND key < ? ORDER BY key LIMI
 KEY_AT = "SELECT key FROM entity WHERE key >= ? AND key < ? ORDER BY key LIMIT 1 OFFSET ?"
 
 
-def measure_candidates(condition: str) -> str:
-    """Ids and total size of the entities of a key range that a residual filter may accept.
+# Candidates of a filter with something beside the keys; `condition` is text of narrow.py, whose constants are bound.
 
-    `condition` is text of ours; its constants are bound.
-    """
+_POINTS = """
+SELECT i.key FROM json_each(?1) AS probe CROSS JOIN index_entry AS i
+WHERE i.property_index = (probe.value ->> 0) AND i.value = unhex(probe.value ->> 1) AND i.key >= ?2 AND i.key < ?3
+"""
+_SPANS = """
+SELECT i.key FROM json_each(?1) AS probe CROSS JOIN index_entry AS i
+WHERE i.property_index = (probe.value ->> 0)
+AND i.value >= unhex(probe.value ->> 1) AND i.value <= unhex(probe.value ->> 2)
+"""
+
+
+def find_in_table(condition: str) -> str:
+    """Ids and total size of the entities of a key range that a filter may accept."""
     return f"""
 SELECT json_group_array(id), sum(length(body))
 FROM (SELECT id, body FROM entity WHERE key >= ? AND key < ? AND ({condition}) ORDER BY key LIMIT ?)
 """
 
 
+def find_in_indexes(condition: str, *, is_of_points: bool) -> str:
+    """As above, of those that probes (JSON: [[index, low, high], ...]) name; where all are points, low is high."""
+    keys = _POINTS if is_of_points else f"{_SPANS} AND i.key >= ?2 AND i.key < ?3"
+    return f"""
+SELECT json_group_array(id), sum(length(body))
+FROM (SELECT id, body FROM entity WHERE key IN ({keys}) AND ({condition}) ORDER BY key LIMIT ?)
+"""
+
+
 GATHER_CANDIDATES = """
-SELECT json_group_array(json(body))
-FROM (SELECT body FROM entity WHERE id IN (SELECT value FROM json_each(?)) ORDER BY key)
+SELECT json_group_array(json(body)) FROM json_each(?) AS candidate CROSS JOIN entity
+ON entity.id = candidate.value
+"""
+COUNT_ENTITIES = "SELECT count(*) FROM (SELECT 1 FROM entity WHERE key >= ? AND key < ? LIMIT ?)"
+COUNT_POINTS = f"SELECT count(*) FROM ({_POINTS} LIMIT ?4)"
+COUNT_SPANS = f"SELECT count(*) FROM ({_SPANS} LIMIT ?2)"
+ENTRY_AT = """
+SELECT key FROM index_entry
+WHERE property_index = ? AND value = ? AND key >= ? AND key < ? ORDER BY key LIMIT 1 OFFSET ?
+"""
+
+# Indexes.
+
+READY_INDEXES = """
+SELECT name, identity FROM property_index WHERE table_identity = ? AND built IS NULL AND NOT is_dropped
+"""
+LIST_ALL_INDEXES = "SELECT identity, table_identity, name, built FROM property_index WHERE NOT is_dropped"
+FIND_INDEX = """
+SELECT identity, table_identity, name, built FROM property_index
+WHERE table_identity = ? AND name = ? AND NOT is_dropped
+"""
+LIST_DROPPED_INDEXES = "SELECT identity FROM property_index WHERE is_dropped"
+LIST_INDEXES = """
+SELECT name, built IS NULL, (SELECT count(*) FROM index_entry WHERE property_index = identity)
+FROM property_index WHERE table_identity = ? AND NOT is_dropped ORDER BY name
+"""
+ADD_INDEX = "INSERT INTO property_index (table_identity, name, built) VALUES (?, ?, ?) RETURNING identity"
+MARK_INDEX_DROPPED = "UPDATE property_index SET is_dropped = 1 WHERE identity = ?"
+DROP_INDEXES = "UPDATE property_index SET is_dropped = 1 WHERE table_identity = ? AND NOT is_dropped"
+FORGET_INDEX = "DELETE FROM property_index WHERE identity = ?"
+GET_BUILT = "SELECT built FROM property_index WHERE identity = ? AND NOT is_dropped"
+SET_BUILT = "UPDATE property_index SET built = ? WHERE identity = ?"
+ADD_ENTRY = "INSERT INTO index_entry (property_index, value, key) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
+REMOVE_ENTRY = "DELETE FROM index_entry WHERE property_index = ? AND value = ? AND key = ?"
+REMOVE_ENTRIES = """
+DELETE FROM index_entry WHERE property_index = ?1
+AND (value, key) IN (SELECT value, key FROM index_entry WHERE property_index = ?1 LIMIT ?2)
+"""
+# The entities of a step: their ids, the last key, and their texts.
+READ_STEP = """
+SELECT json_group_array(id), max(key), json_group_array(json(body))
+FROM (SELECT id, key, body FROM entity WHERE key >= ? AND key < ? ORDER BY key LIMIT ?)
+"""
+ADD_ENTRIES = """
+INSERT INTO index_entry (property_index, value, key)
+SELECT ?, unhex(entry.value ->> 1), entity.key
+FROM json_each(?) AS entry CROSS JOIN entity ON entity.id = (entry.value ->> 0)
+WHERE true ON CONFLICT DO NOTHING
 """

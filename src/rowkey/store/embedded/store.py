@@ -4,16 +4,18 @@
     catalogue.py    tables, settings, in memory    key_code.py    keys as bytes in the order of results
     writer.py       group commit                   narrow.py      filters as SQL that is never too strict
     reader.py       pages                          statements.py  all SQL, and the schema
+    scanner.py      where pages are gathered       value_code.py  values of properties as bytes in their order
+    candidates.py   indexes, as queries use them   probes.py      filters as parts of indexes worth reading
+    indexes.py      indexes, as they are kept
 
 Point reads run on the event loop's thread (6 us; a hop to a thread and back is 86), pages in a few threads, commits in
-one. Format on disk: `docs/storage-format.md`.
+one. Format on disk: `docs/storage-format.md`. Further processes that read the same folder and leave the writing to this
+one: `follower.py`.
 """
 
 import asyncio
 import logging
-import threading
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Self
 
@@ -27,15 +29,22 @@ from rowkey.model.writes import Condition, Mode, Write, apply_write
 from rowkey.odata.ast import Filter
 from rowkey.store.embedded import statements
 from rowkey.store.embedded.catalogue import Catalogue
+from rowkey.store.embedded.changes import CATALOGUE, Changes
+from rowkey.store.embedded.checksums import entity_checksum
+from rowkey.store.embedded.clock import Clock
+from rowkey.store.embedded.damage import unreadable
+from rowkey.store.embedded.database import open_database
 from rowkey.store.embedded.folder import DataFolder, FolderError
+from rowkey.store.embedded.indexes import Build, Indexes, PropertyIndex, list_indexes, removal
 from rowkey.store.embedded.key_code import after_table, table_prefix, write_key
-from rowkey.store.embedded.reader import POINT_CACHE_KIB, SCAN_CACHE_KIB, PageScan, open_reader
-from rowkey.store.embedded.writer import Writer
-from rowkey.store.interface import Page, Table
+from rowkey.store.embedded.mark import LogMark
+from rowkey.store.embedded.reader import POINT_CACHE_KIB, open_reader
+from rowkey.store.embedded.scanner import Scanner
+from rowkey.store.embedded.writer import Verdict, Writer
+from rowkey.store.interface import Index, Page, Table
 
 log = logging.getLogger(__name__)
 
-_SCAN_THREADS = 2
 _REMOVED_AT_ONCE = 500
 """Entities of a deleted table that are removed in one step; writes wait for a step at most."""
 
@@ -43,11 +52,12 @@ _REMOVED_AT_ONCE = 500
 class EmbeddedStore:
     """A `Store` in a data folder; see the module."""
 
-    def __init__(self, folder: DataFolder, connection: apsw.Connection, now: Callable[[], int]) -> None:
+    def __init__(
+        self, folder: DataFolder, connection: apsw.Connection, now: Callable[[], int], changes: Changes | None = None
+    ) -> None:
         self._folder = folder
-        self._now = now
-        self._last_now = 0
         self._connection = connection
+        self._clock = Clock(connection, now)
         self._catalogue = Catalogue(Table(a, n, i, c) for a, n, i, c in connection.execute(statements.LIST_TABLES))
         for identity, text in connection.execute(statements.LIST_POLICIES):
             self._catalogue.put_policies(identity, text)
@@ -58,18 +68,33 @@ class EmbeddedStore:
         self._reader = open_reader(folder.database, cache_kib=POINT_CACHE_KIB)
         self._is_reading = False
         self._loop = asyncio.get_running_loop()
-        self._writer = Writer(connection, on_commit=self._end_reading, on_rollback=self._forget_uncommitted)
-        self._scanners = ThreadPoolExecutor(_SCAN_THREADS, thread_name_prefix="rowkey-scan")
-        self._scanner = threading.local()
+        self._mark = LogMark(folder.database)
+        self._writer = Writer(connection, self._mark, on_commit=self._committed, on_rollback=self._forget_uncommitted)
+        self._scanner = Scanner(folder.database)
+        self._changes = changes
+        if changes is not None:
+            # One that wrote before may have ended between a commit and its notice.
+            self._first_version = changes.counters[CATALOGUE] + 1
+            changes.publish(self._first_version)
+        self._indexes = Indexes(connection)
         for (identity,) in connection.execute(statements.LIST_DELETED_TABLES):
             self._writer.submit_background(self._removal(identity))
+        for (identity,) in connection.execute(statements.LIST_DROPPED_INDEXES):
+            self._writer.submit_background(removal(connection, identity))
+        for index in self._indexes.unfinished():
+            self._build(index)
 
     @classmethod
-    def open(cls, path: Path, *, now: Callable[[], int] = now_ticks) -> Self:
-        """Open a data folder, made if need be, inside the running event loop; raises FolderError."""
-        folder = DataFolder(path)
+    def open(
+        cls, place: Path | DataFolder, *, now: Callable[[], int] = now_ticks, changes: Changes | None = None
+    ) -> Self:
+        """Open a data folder, made if need be, inside the running event loop; raises FolderError.
+
+        Other processes that read it hear of changes through `changes`.
+        """
+        folder = place if isinstance(place, DataFolder) else DataFolder(place)
         try:
-            return cls(folder, _open_database(folder), now)
+            return cls(folder, open_database(folder), now, changes)
         except (apsw.Error, FolderError) as error:
             folder.release()
             if isinstance(error, FolderError):
@@ -79,18 +104,19 @@ class EmbeddedStore:
     async def close(self) -> None:
         """Finish what was accepted, fold the log into the database and let the folder go."""
         await self._writer.close()
-        self._scanners.shutdown(wait=True)
+        self._scanner.close()
         self._end_reading()
         self._reader.close()
+        self._writer.fold_all(self._clock.stop)
         self._connection.close()
+        self._mark.close()
         self._folder.release()
 
     # ------------------------------------------------------------ tables
 
     async def create_table(self, account: str, name: str) -> Table:
-        created = self._tick()
-
         def add() -> Table:
+            created = self._clock.tick()
             if self._connection.execute(statements.FIND_TABLE, (account, name.lower())).get is not None:
                 raise TableAlreadyExists
             row = (account, name, name.lower(), created)
@@ -108,6 +134,7 @@ class EmbeddedStore:
                 raise ResourceNotFound
             self._connection.execute(statements.MARK_TABLE_DELETED, (identity,))
             self._connection.execute(statements.REMOVE_POLICIES, (identity,))
+            self._connection.execute(statements.DROP_INDEXES, (identity,))
             self._writable.discard(identity)
             return identity
 
@@ -125,18 +152,25 @@ class EmbeddedStore:
         prefix = self._catalogue.prefix(table.identity)
         if prefix is None:
             raise TableNotFound
-        if not self._is_reading:
-            # All reads of a turn of the event loop share one transaction.
-            self._is_reading = True
-            self._reader.execute("BEGIN")
-            self._loop.call_soon(self._end_reading)
-        text: str | None = self._reader.execute(statements.GET_TEXT, (write_key(prefix, key),)).get
+        try:
+            if not self._is_reading:
+                # All reads of a turn of the event loop share one transaction.
+                self._is_reading = True
+                self._loop.call_soon(self._end_reading)
+                self._reader.execute("BEGIN")
+            text: str | None = self._reader.execute(statements.GET_TEXT, (write_key(prefix, key),)).get
+        except apsw.Error as error:
+            raise unreadable(self._folder.database, error) from error
         return text
 
     async def write(self, table: Table, writes: Sequence[Write]) -> Sequence[Entity | None]:
         self._verify_live(table)
         results: Sequence[Entity | None] = await self._writer.submit(lambda: self._apply(table, writes))
         return results
+
+    def submit_write(self, table: Table, writes: Sequence[Write], verdict: Verdict) -> None:
+        """`write` for another process: what would be returned or raised goes to `verdict`."""
+        self._writer.submit_to(verdict, lambda: self._apply(table, writes))
 
     async def scan(
         self,
@@ -149,23 +183,16 @@ class EmbeddedStore:
         predicate: Filter | None,
     ) -> Page:
         self._verify_live(table)
-        prefix = table_prefix(table.identity)
-
-        def page_scan(connection: apsw.Connection) -> PageScan:
-            return PageScan(connection, prefix, limit=limit, bytes_max=bytes_max, seconds_max=seconds_max)
-
-        def run() -> Page:
-            connection = getattr(self._scanner, "connection", None)
-            if connection is None:
-                connection = open_reader(self._folder.database, cache_kib=SCAN_CACHE_KIB)
-                self._scanner.connection = connection
-            return page_scan(connection).run(ranges, predicate)
-
         self._end_reading()
-        small = page_scan(self._reader).run_if_small(ranges, predicate)
-        if small is not None:
-            return small
-        page = await self._loop.run_in_executor(self._scanners, run)
+        page = await self._scanner.page(
+            self._reader,
+            table_prefix(table.identity),
+            ranges,
+            limit=limit,
+            bytes_max=bytes_max,
+            seconds_max=seconds_max,
+            predicate=predicate,
+        )
         self._verify_live(table)  # deleted meanwhile: its entities may have been going while they were read
         return page
 
@@ -197,21 +224,85 @@ class EmbeddedStore:
 
         await self._writer.submit(put, on_commit=lambda _: self._catalogue.put_properties(account, changed))
 
+    # ------------------------------------------------------------ indexes
+
+    async def add_index(self, table: Table, name: str) -> bool:
+        self._verify_live(table)
+
+        def add() -> PropertyIndex | None:
+            if table.identity not in self._writable:
+                raise TableNotFound
+            return self._indexes.add(table.identity, name)
+
+        index = await self._writer.submit(add, on_commit=self._begin_index)
+        return index is not None
+
+    async def drop_index(self, table: Table, name: str) -> None:
+        self._verify_live(table)
+
+        def drop() -> PropertyIndex:
+            if table.identity not in self._writable:
+                raise TableNotFound
+            index = self._indexes.drop(table.identity, name)
+            if index is None:
+                raise ResourceNotFound
+            return index
+
+        await self._writer.submit(drop, on_commit=self._bury_index)
+
+    async def list_indexes(self, table: Table) -> Sequence[Index]:
+        self._verify_live(table)
+        indexes = await self._scanner.run(lambda connection: list_indexes(connection, table.identity))
+        self._verify_live(table)
+        return indexes
+
+    def _begin_index(self, index: PropertyIndex | None) -> None:
+        """A new index is on disk, with nothing in it yet."""
+        if index is not None:
+            self._indexes.put(index)
+            self._build(index)
+
+    def _build(self, index: PropertyIndex) -> None:
+        log.info("building the index on %s", self._describe(index))
+        build = Build(self._connection, index, self._show_index)
+        self._writer.submit_background(build.step, on_commit=build.committed)
+
+    def _show_index(self, index: PropertyIndex) -> None:
+        """A step of building is on disk."""
+        if not self._indexes.has(index):  # dropped meanwhile
+            return
+        self._indexes.put(index)
+        if index.built is None:
+            log.info("the index on %s is complete", self._describe(index))
+
+    def _bury_index(self, index: PropertyIndex) -> None:
+        """The end of an index is on disk: its entries may go."""
+        log.info("the index on %s is dropped", self._describe(index))
+        self._indexes.forget(index)
+        self._writer.submit_background(removal(self._connection, index.identity))
+
+    def _describe(self, index: PropertyIndex) -> str:
+        table = self._catalogue.table(index.table)
+        return f"{index.name} of {table.name} ({table.account})" if table is not None else index.name
+
     # ------------------------------------------------------------ applying
 
     def _apply(self, table: Table, writes: Sequence[Write]) -> list[Entity | None]:
         """Apply the writes of one transaction, all or nothing; runs inside the writer's."""
         if table.identity not in self._writable:
             raise TableNotFound
-        now = self._tick()
+        now = self._clock.tick()
         prefix = table_prefix(table.identity)
+        indexes = self._indexes.of(table.identity)
         execute = self._connection.execute
         entities: list[Entity | None] = []
         if len(writes) > 1:  # a single one changes nothing when it fails
             execute("SAVEPOINT entity_group")
         try:
             for write in writes:
-                entities.append(self._apply_one(prefix, write, now))  # noqa: PERF401 - counted when one fails
+                entities.append(self._apply_one(prefix, write, now, indexes))  # noqa: PERF401 - counted when one fails
+        except apsw.Error:  # the whole group is rolled back, and there may be no savepoint any more
+            raise
         except Exception as error:
             if isinstance(error, ServiceError):
                 error.index = len(entities)
@@ -222,7 +313,7 @@ class EmbeddedStore:
             execute("RELEASE entity_group")
         return entities
 
-    def _apply_one(self, prefix: bytes, write: Write, now: int) -> Entity | None:
+    def _apply_one(self, prefix: bytes, write: Write, now: int, indexes: Sequence[PropertyIndex]) -> Entity | None:
         """Apply one write; raises before it has changed anything."""
         execute = self._connection.execute
         code = write_key(prefix, write.key)
@@ -230,35 +321,44 @@ class EmbeddedStore:
             # An insert needs no look at what is there: the key is unique, and nothing added means that it was taken.
             entity = apply_write(None, write, now)
             if entity is not None:
-                execute(statements.ADD_ENTITY, (code, *entity))
+                execute(
+                    statements.ADD_ENTITY, (code, entity.timestamp, entity_checksum(code, entity.text), entity.text)
+                )
                 if self._connection.changes() == 0:
                     raise EntityAlreadyExists
+                if indexes:
+                    self._indexes.replace_entries(indexes, code, None, entity)
             return entity
-        entity = apply_write(self._current(code, write), write, now)
+        current = self._current(code, needs_text=write.mode is Mode.MERGE or bool(indexes))
+        entity = apply_write(current, write, now)
         if entity is None:
             execute(statements.REMOVE_ENTITY, (code,))
         else:
-            execute(statements.PUT_ENTITY, (code, *entity))
+            execute(statements.PUT_ENTITY, (code, entity.timestamp, entity_checksum(code, entity.text), entity.text))
+        if indexes:
+            self._indexes.replace_entries(indexes, code, current, entity)
         return entity
 
-    def _current(self, code: bytes, write: Write) -> Entity | None:
-        """The stored entity; its text only where the write needs it."""
-        if write.mode is Mode.MERGE:
+    def _current(self, code: bytes, *, needs_text: bool) -> Entity | None:
+        """The stored entity, with its text only where that is needed."""
+        if needs_text:
             row = self._connection.execute(statements.GET_ENTITY, (code,)).get
             return None if row is None else Entity(*row)
         timestamp = self._connection.execute(statements.GET_TIMESTAMP, (code,)).get
         return None if timestamp is None else Entity(timestamp, "")
 
+    def _committed(self) -> None:
+        """A group is on disk, and the catalogue shows it; nobody is answered yet."""
+        self._end_reading()
+        if self._changes is not None:
+            self._changes.publish(self._first_version + self._catalogue.version)
+
     def _end_reading(self) -> None:
         """Let later reads see what is committed by now; due at the end of a turn, and before a write is answered."""
         if self._is_reading:
             self._is_reading = False
-            self._reader.execute("COMMIT")
-
-    def _tick(self) -> int:
-        """A time after every one handed out before, so that no ETag is used twice."""
-        self._last_now = max(self._now(), self._last_now + 1)
-        return self._last_now
+            if self._reader.in_transaction:  # a read that failed may have ended it
+                self._reader.execute("COMMIT")
 
     def _verify_live(self, table: Table) -> None:
         if not self._catalogue.has(table.identity):
@@ -266,9 +366,12 @@ class EmbeddedStore:
 
     def _forget_uncommitted(self) -> None:
         self._writable = self._catalogue.identities()
+        self._clock.forget_uncommitted()
 
     def _bury(self, identity: int) -> None:
         """A table's deletion is on disk: nobody sees it any more, and its entities may go."""
+        for index in self._indexes.of(identity):
+            self._bury_index(index)
         self._catalogue.remove(identity)
         self._writer.submit_background(self._removal(identity))
 
@@ -286,36 +389,3 @@ class EmbeddedStore:
             return False
 
         return step
-
-
-def _open_database(folder: DataFolder) -> apsw.Connection:
-    """The writing connection of a folder's database, which is made or checked; raises FolderError."""
-    connection = apsw.Connection(str(folder.database), statementcachesize=64)
-    try:
-        is_new = connection.execute("SELECT count(*) FROM sqlite_schema").get == 0
-        form = statements.FORMAT if is_new else _read_format(folder, connection)
-        connection.execute(statements.WRITER_PRAGMAS).fetchall()  # a statement that returns a row waits to be read
-        if is_new:
-            connection.execute(f"BEGIN IMMEDIATE; {statements.SCHEMA}; COMMIT")
-            folder.sync()
-        elif form < statements.FORMAT:
-            steps = "".join(statements.UPGRADES[older] for older in range(form, statements.FORMAT))
-            connection.execute(f"BEGIN IMMEDIATE; {steps}; COMMIT")
-            log.info("%s had format %s and now has format %s", folder.database, form, statements.FORMAT)
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
-def _read_format(folder: DataFolder, connection: apsw.Connection) -> int:
-    """The format of a database that is there; raises FolderError unless this version can serve it."""
-    if connection.pragma("application_id") != statements.APPLICATION_ID:
-        raise FolderError(f"{folder.database} is not a Rowkey database. Name another folder with --data.")
-    form: int = connection.pragma("user_version")
-    if form != statements.FORMAT and form not in statements.UPGRADES:
-        raise FolderError(
-            f"{folder.database} has format {form}, and this version of Rowkey reads format {statements.FORMAT}. "
-            "Serve it with the version that wrote it, or name another folder with --data."
-        )
-    return form

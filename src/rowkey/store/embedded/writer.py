@@ -18,11 +18,14 @@ import time
 from collections import deque
 from collections.abc import Callable
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, Protocol
 
 import apsw
 
-from rowkey.store.interface import OutcomeUnknown, StoreUnavailable
+from rowkey.errors import ServiceError
+from rowkey.store.embedded.damage import explain, is_damage
+from rowkey.store.embedded.mark import LogMark
+from rowkey.store.interface import OutcomeUnknown, StoreDamaged, StoreUnavailable
 
 log = logging.getLogger(__name__)
 
@@ -33,6 +36,14 @@ _LOG_PAGES_MAX = 1000
 in the thread, so that reads go on; writes wait for some milliseconds."""
 _GATHERED_MAX = 128
 """Jobs that are enough for a group, even if more keep arriving."""
+_BACKGROUND_SECONDS = 0.05
+"""Between two steps of background work while writes keep coming."""
+_RETRY_SECONDS = 1.0
+"""After a failure of the disk, how long writes are refused before the disk is tried again."""
+_QUIET_SECONDS = 1.0
+"""Between two lines of the log about failures."""
+_READERS_MILLISECONDS = 6000
+"""How long a log that is to be emptied waits for readers; a page takes 5 s at most."""
 
 Job = Callable[[], Any]
 """Applies one change through the writer's connection and returns its result, or raises with nothing changed."""
@@ -40,23 +51,47 @@ ThreadJob = Callable[[], bool]
 """Background work, run in the thread inside a transaction of its own; returns whether there is more to do."""
 
 
+class Verdict(Protocol):
+    """Who waits for what became of a job; futures are."""
+
+    def done(self) -> bool:
+        """Whether nobody waits any more."""
+
+    def set_result(self, result: Any, /) -> None:
+        """The job's result, which is on disk."""
+
+    def set_exception(self, exception: Exception, /) -> None:
+        """Why the job did not happen, or may not have."""
+
+
 class Writer:
     """Owns the only writing connection. All methods belong to the event loop's thread."""
 
     def __init__(
-        self, connection: apsw.Connection, *, on_commit: Callable[[], None], on_rollback: Callable[[], None]
+        self,
+        connection: apsw.Connection,
+        mark: LogMark,
+        *,
+        on_commit: Callable[[], None],
+        on_rollback: Callable[[], None],
     ) -> None:
         self._connection = connection
+        self._mark = mark
         self._on_commit = on_commit
         self._on_rollback = on_rollback
         self._loop = asyncio.get_running_loop()
         self._waiting: deque[_Pending] = deque()
         self._group: list[_Pending] = []
-        self._background: deque[ThreadJob] = deque()
+        self._background: deque[tuple[ThreadJob, Callable[[], None] | None]] = deque()
+        self._background_due = 0.0
         self._is_busy = False
         self._is_scheduled = False
         self._commit_seconds = 0.0
         self._log_pages = 0
+        self._fold_at = _LOG_PAGES_MAX
+        self._is_suspect = False
+        self._try_again_at = 0.0
+        self._quiet_until = 0.0
         connection.set_wal_hook(self._count_log_pages)
         self._idle: asyncio.Future[None] | None = None
         self._work: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
@@ -69,13 +104,20 @@ class Writer:
         `on_commit` is then called with the job's result, whether or not anybody still waits for it.
         """
         future: asyncio.Future[Any] = self._loop.create_future()
-        self._waiting.append(_Pending(job, future, on_commit))
-        self._schedule()
+        self.submit_to(future, job, on_commit=on_commit)
         return future
 
-    def submit_background(self, job: ThreadJob) -> None:
-        """Run `job` again and again while nothing else waits, until it says that it is done."""
-        self._background.append(job)
+    def submit_to(self, verdict: Verdict, job: Job, *, on_commit: Callable[[Any], None] | None = None) -> None:
+        """`submit`, with a verdict of the caller's own."""
+        self._waiting.append(_Pending(job, verdict, on_commit))
+        self._schedule()
+
+    def submit_background(self, job: ThreadJob, *, on_commit: Callable[[], None] | None = None) -> None:
+        """Run `job` again and again while nothing else waits, and now and then beside, until it says that it is done.
+
+        `on_commit` is called whenever a step is on disk, before any other change is applied.
+        """
+        self._background.append((job, on_commit))
         self._schedule()
 
     async def close(self) -> None:
@@ -86,6 +128,14 @@ class Writer:
             await self._idle
         self._work.put(None)
         await self._loop.run_in_executor(None, self._thread.join)
+
+    def fold_all(self, last: Callable[[], None]) -> None:
+        """After `close`, and when nobody reads any more: one last change, and the log into the database."""
+        try:
+            last()
+            self._fold(apsw.SQLITE_CHECKPOINT_PASSIVE)
+        except apsw.Error as error:  # what was confirmed is in the log
+            log.warning("folding the log into the database failed: %s", explain(error))
 
     def _schedule(self) -> None:
         if not self._is_busy and not self._is_scheduled:
@@ -102,30 +152,35 @@ class Writer:
     def _begin_group(self) -> None:
         """Apply all that waits, and commit it here or in the thread; first fold the log, if it has grown long."""
         self._is_scheduled = False
-        if self._log_pages >= _LOG_PAGES_MAX:
+        if self._is_suspect and self._waiting:
+            self._refuse_or_try_again()
+            return
+        if self._log_pages >= self._fold_at:
             self._is_busy = True
             self._work.put(self._fold_log)
             return
+        if self._background and (not self._waiting or time.monotonic() >= self._background_due):
+            self._is_busy = True
+            self._work.put(self._run_background)
+            return
         if not self._waiting:
-            if self._background:
-                self._is_busy = True
-                self._work.put(self._run_background)
-            elif self._idle is not None and not self._idle.done():
+            if self._idle is not None and not self._idle.done():
                 self._idle.set_result(None)
             return
         self._is_busy = True
         group = self._group = list(self._waiting)
         self._waiting.clear()
         changes = self._connection.total_changes()
+        applied: _Pending | None = None
         try:
             self._connection.execute("BEGIN IMMEDIATE")
-            for pending in group:
-                pending.apply()
+            for applied in group:  # noqa: B007 - the one that failed, if one does
+                applied.apply()
             is_unchanged = self._connection.total_changes() == changes
             if is_unchanged:
                 self._connection.execute("ROLLBACK")
         except apsw.Error as error:
-            self._finish_group(error)
+            self._abandon_group(error, applied)
             return
         if is_unchanged:
             self._finish_group(None)
@@ -138,15 +193,49 @@ class Writer:
         """The group is on disk, or it is not: answer its jobs, and gather the next one."""
         group, self._group = self._group, []
         if error is None:
-            self._on_commit()
             for pending in group:
                 pending.notify()
+            self._on_commit()
         else:
-            self._roll_back(error)
-            # After a failed sync nobody knows what the disk holds.
-            verdict = StoreUnavailable if isinstance(error, apsw.FullError | apsw.BusyError) else OutcomeUnknown
-            for pending in group:
-                pending.result, pending.error = None, verdict()
+            self._roll_back()
+            if isinstance(error, apsw.FullError | apsw.BusyError):
+                # The frame that would make the log's last frames a commit was not written.
+                self._complain("writing failed, and nothing of it is kept: %s", explain(error))
+                _fail(group, StoreUnavailable)
+            else:
+                self._suspect(error)
+                _fail(group, OutcomeUnknown)
+        self._deliver(group)
+
+    def _abandon_group(self, error: apsw.Error, applied: "_Pending | None") -> None:
+        """A statement failed before the commit: nothing has happened.
+
+        Where it met damage, that is the matter of the job that was being applied, and the others are tried again
+        without it; else nobody can write now.
+        """
+        group, self._group = self._group, []
+        self._roll_back()
+        self._complain("a write failed, and nothing of it is kept: %s", explain(error))
+        if applied is not None and is_damage(error):
+            self._waiting.extendleft(pending for pending in reversed(group) if pending is not applied)
+            group = [applied]
+            _fail(group, StoreDamaged)
+        else:
+            _fail(group, StoreUnavailable)
+        self._deliver(group)
+
+    def _refuse_or_try_again(self) -> None:
+        """What waits while the end of the log is in doubt; see `_suspect`."""
+        self._is_busy = True
+        if time.monotonic() >= self._try_again_at:
+            self._work.put(self._settle_log)
+            return
+        group = list(self._waiting)
+        self._waiting.clear()
+        _fail(group, StoreUnavailable)
+        self._deliver(group)
+
+    def _deliver(self, group: "list[_Pending]") -> None:
         self._is_busy = False
         for pending in group:
             pending.deliver()
@@ -166,14 +255,37 @@ class Writer:
         return error
 
     def _count_log_pages(self, _connection: apsw.Connection, _name: str, pages: int) -> int:
+        """After each commit, whichever thread made it."""
+        if pages < self._log_pages:  # begun anew
+            self._fold_at = _LOG_PAGES_MAX
         self._log_pages = pages
+        self._mark.put(pages)
         return apsw.SQLITE_OK
 
-    def _roll_back(self, error: apsw.Error) -> None:
-        log.error("writing failed, nothing of the group is kept: %s: %s", type(error).__name__, error)
-        if self._connection.in_transaction:
-            self._connection.execute("ROLLBACK")
+    def _roll_back(self) -> None:
+        try:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+        except apsw.Error as error:
+            log.error("rolling back failed: %s", explain(error))
         self._on_rollback()
+
+    def _suspect(self, error: apsw.Error) -> None:
+        """A commit failed, and nobody knows what the disk holds of it: the end of the log is in doubt.
+
+        What is written there next would stand or fall with it. Linux reports a failed write of the page cache once and
+        then takes the pages for clean, so a later sync that succeeds proves nothing. Therefore nothing is appended any
+        more until `_settle_log` has made an end of this log; meanwhile reads go on, and writes are refused.
+        """
+        self._is_suspect = True
+        self._try_again_at = time.monotonic() + _RETRY_SECONDS
+        self._complain("the disk failed, and writes are refused until it is sound again: %s", explain(error))
+
+    def _complain(self, message: str, why: str) -> None:
+        """Say so in the log, but not for each group of a disk that is full."""
+        if time.monotonic() >= self._quiet_until:
+            self._quiet_until = time.monotonic() + _QUIET_SECONDS
+            log.error(message, why)
 
     # ------------------------------------------------------------ in the thread
 
@@ -185,39 +297,85 @@ class Writer:
         self._loop.call_soon_threadsafe(self._finish_group, self._commit())
 
     def _fold_log(self) -> None:
-        self._log_pages = 0
+        self._fold_at = self._log_pages + _LOG_PAGES_MAX  # unless all of it is folded
         try:
-            self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+            self._fold(apsw.SQLITE_CHECKPOINT_PASSIVE)
         except apsw.Error as error:  # nothing is lost: the log only grows on
-            log.warning("folding the log into the database failed: %s", error)
+            log.warning("folding the log into the database failed: %s", explain(error))
+        self._loop.call_soon_threadsafe(self._finish_group, None)
+
+    def _fold(self, mode: int) -> None:
+        """Move what the log has into the database, as far as readers allow."""
+        pages, folded = self._connection.wal_checkpoint(mode=mode)
+        if folded >= pages:
+            self._mark.clear()
+            self._log_pages, self._fold_at = 0, _LOG_PAGES_MAX
+
+    def _settle_log(self) -> None:
+        """Make an end of a log that is in doubt.
+
+        All that was confirmed, and nothing else, is folded into the database and synced there; then the log is emptied,
+        and the next commit begins another, with other salts, of which nothing that was there before can be a part.
+        """
+        try:
+            self._connection.set_busy_timeout(_READERS_MILLISECONDS)
+            self._fold(apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        except apsw.Error as error:
+            self._complain("the disk fails still, and writes are refused: %s", explain(error))
+            self._try_again_at = time.monotonic() + _RETRY_SECONDS
+        else:
+            self._is_suspect = False
+            log.warning("the disk is sound again, and writes are taken")
+        finally:
+            self._connection.set_busy_timeout(0)
         self._loop.call_soon_threadsafe(self._finish_group, None)
 
     def _run_background(self) -> None:
+        """A step of what waits longest; after it the others have their turns."""
+        committed: Callable[[], None] | None = None
         try:
+            job, on_commit = self._background.popleft()
             with self._connection:
-                if not self._background[0]():
-                    self._background.popleft()
+                has_more = job()
+            committed = on_commit
+            if has_more:
+                self._background.append((job, on_commit))
         except apsw.Error as error:
-            log.warning("background work failed and is left for the next start: %s", error)
-            self._background.popleft()
+            log.warning("background work failed and is left for the next start: %s", explain(error))
+            if isinstance(error, apsw.IOError):
+                self._suspect(error)
         except IndexError:
             pass  # closing
-        self._loop.call_soon_threadsafe(self._finish_group, None)
+        except Exception:  # must not keep writes waiting
+            log.exception("background work failed and is left for the next start")
+        self._loop.call_soon_threadsafe(self._finish_background, committed)
+
+    def _finish_background(self, committed: Callable[[], None] | None) -> None:
+        if committed is not None:
+            committed()
+        self._background_due = time.monotonic() + _BACKGROUND_SECONDS
+        self._finish_group(None)
+
+
+def _fail(group: "list[_Pending]", verdict: type[ServiceError]) -> None:
+    for pending in group:
+        pending.result, pending.error = None, verdict()
 
 
 class _Pending:
     """A submitted job, then its verdict."""
 
-    __slots__ = ("_future", "_job", "_on_commit", "error", "result")
+    __slots__ = ("_job", "_on_commit", "_verdict", "error", "result")
 
-    def __init__(self, job: Job, future: "asyncio.Future[Any]", on_commit: Callable[[Any], None] | None) -> None:
+    def __init__(self, job: Job, verdict: Verdict, on_commit: Callable[[Any], None] | None) -> None:
         self._job = job
-        self._future = future
+        self._verdict = verdict
         self._on_commit = on_commit
         self.result: Any = None
         self.error: Exception | None = None
 
     def apply(self) -> None:
+        self.result = self.error = None  # it may be the second time
         try:
             self.result = self._job()
         except apsw.Error:
@@ -234,9 +392,9 @@ class _Pending:
             log.exception("what should follow a commit failed")
 
     def deliver(self) -> None:
-        if self._future.done():  # its client left
+        if self._verdict.done():  # its client left
             return
         if self.error is None:
-            self._future.set_result(self.result)
+            self._verdict.set_result(self.result)
         else:
-            self._future.set_exception(self.error)
+            self._verdict.set_exception(self.error)

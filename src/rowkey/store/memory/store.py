@@ -18,7 +18,7 @@ from rowkey.model.key_range import KeyRange, key_order
 from rowkey.model.writes import Write, apply_write
 from rowkey.odata.ast import Filter
 from rowkey.odata.evaluator import compile_filter
-from rowkey.store.interface import NO_SECTIONS, Page, Table
+from rowkey.store.interface import NO_SECTIONS, Index, Page, Table
 
 
 class MemoryStore:
@@ -103,6 +103,23 @@ class MemoryStore:
     async def set_policies(self, table: Table, text: str) -> None:
         self._contents_of(table).policies = text
 
+    async def add_index(self, table: Table, name: str) -> bool:
+        indexes = self._contents_of(table).indexes
+        is_new = name not in indexes
+        indexes.add(name)
+        return is_new
+
+    async def drop_index(self, table: Table, name: str) -> None:
+        indexes = self._contents_of(table).indexes
+        if name not in indexes:
+            raise ResourceNotFound
+        indexes.remove(name)
+
+    async def list_indexes(self, table: Table) -> Sequence[Index]:
+        contents = self._contents_of(table)
+        entities = [orjson.loads(entity.text) for entity in contents.entities.values()]
+        return [Index(name, True, sum(name in entity for entity in entities)) for name in sorted(contents.indexes)]
+
     async def get_properties(self, account: str) -> Mapping[str, str]:
         return self._properties.get(account, NO_SECTIONS)
 
@@ -127,11 +144,12 @@ class MemoryStore:
 
 
 class _Contents:
-    """What belongs to one table: its entities, their keys in the order of results, its policies."""
+    """What belongs to one table: its entities, their keys in the order of results, its policies, its indexes."""
 
     def __init__(self) -> None:
         self.entities: dict[Key, Entity] = {}
         self.policies = ""
+        self.indexes: set[str] = set()
         self._keys: list[Key] = []
 
     def put(self, key: Key, entity: Entity | None) -> None:

@@ -1,0 +1,142 @@
+"""The database file: opened, made or brought to today's format, and refused where it is damaged.
+
+Damage must be found before anything is answered from it. What is looked at, and where it is found otherwise:
+
+* a database that is missing or empty where there was one, and a log that lacks confirmed writes (`mark.py`): at open;
+* a damaged page: whenever it is read (`checksums.py`);
+* pages that are whole but not where they belong, and all else that `check.py` finds: at open, as long as the file is
+  small enough to be read in a fraction of a second, else by `rowkey check`.
+"""
+
+import logging
+
+import apsw
+
+from rowkey.store.embedded import statements
+from rowkey.store.embedded.check import find_damage
+from rowkey.store.embedded.checksums import PAGE_CHECKSUM_BYTES, entity_checksum, load_page_checksums
+from rowkey.store.embedded.damage import explain, is_damage
+from rowkey.store.embedded.folder import DataFolder, FolderError
+from rowkey.store.embedded.mark import MARK_NAME, log_of, missing_frames
+
+log = logging.getLogger(__name__)
+
+CHECKED_AT_OPEN_BYTES_MAX = 64 * 1024 * 1024
+"""The largest database that is checked whole when it is opened: about 0.2 s."""
+
+WHAT_TO_DO = (
+    "`rowkey check` says what is damaged, and `rowkey salvage` brings what is not into a new folder "
+    "(docs/how-to/repair.md)."
+)
+
+
+def open_database(folder: DataFolder) -> apsw.Connection:
+    """The writing connection of a folder's database, which is made or checked; raises FolderError."""
+    load_page_checksums()
+    _verify_present(folder)
+    try:
+        connection = _open(folder)
+        if not _has_page_checksums(connection):
+            connection = _add_page_checksums(folder, connection)
+    except apsw.Error as error:
+        if is_damage(error):
+            raise FolderError(f"{folder.database} is damaged: {explain(error)}. {WHAT_TO_DO}") from error
+        raise FolderError(f"{folder.database} cannot be opened: {explain(error)}.") from error
+    return connection
+
+
+def _verify_present(folder: DataFolder) -> None:
+    """Raise where there was a database and is none: SQLite would begin a new one, and remove the log of the old."""
+    database = folder.database
+    is_there = database.exists() and database.stat().st_size > 0
+    left = [path.name for path in (folder.path / MARK_NAME, log_of(database)) if path.exists() and path.stat().st_size]
+    if not is_there and left:
+        raise FolderError(
+            f"{database} is missing or empty, although {' and '.join(left)} of it {'is' if len(left) == 1 else 'are'} "
+            "here. Restore a backup into a new folder, or remove what is left to begin anew."
+        )
+
+
+def _open(folder: DataFolder) -> apsw.Connection:
+    connection = apsw.Connection(str(folder.database), statementcachesize=64)
+    try:
+        is_new = connection.execute("SELECT count(*) FROM sqlite_schema").get == 0
+        if is_new:
+            connection.reserve_bytes(reserve=PAGE_CHECKSUM_BYTES)
+        else:
+            form = _read_format(folder, connection)
+            _verify_log(folder, connection)
+            _verify_small(folder, connection, form)
+        connection.execute(statements.WRITER_PRAGMAS).fetchall()  # a statement that returns a row waits to be read
+        if is_new:
+            connection.execute(f"BEGIN IMMEDIATE; {statements.SCHEMA}; COMMIT")
+            folder.sync()
+        elif form < statements.FORMAT:
+            _upgrade(folder, connection, form)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _read_format(folder: DataFolder, connection: apsw.Connection) -> int:
+    """The format of a database that is there; raises FolderError unless this version can serve it."""
+    if connection.pragma("application_id") != statements.APPLICATION_ID:
+        raise FolderError(f"{folder.database} is not a Rowkey database. Name another folder with --data.")
+    form: int = connection.pragma("user_version")
+    if form != statements.FORMAT and form not in statements.UPGRADES:
+        raise FolderError(
+            f"{folder.database} has format {form}, and this version of Rowkey reads format {statements.FORMAT}. "
+            "Serve it with the version that wrote it, or name another folder with --data."
+        )
+    return form
+
+
+def _verify_log(folder: DataFolder, connection: apsw.Connection) -> None:
+    """Raise unless SQLite found all of the log that is needed."""
+    frames, _ = connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)
+    missing = missing_frames(folder.database, max(frames, 0))
+    if missing:
+        raise FolderError(
+            f"{log_of(folder.database)} is damaged: {missing} of its pages cannot be read, and with them confirmed "
+            f"writes. {WHAT_TO_DO}"
+        )
+
+
+def _verify_small(folder: DataFolder, connection: apsw.Connection, form: int) -> None:
+    """Raise where a database that is quickly read is damaged."""
+    if form == statements.FORMAT and folder.database.stat().st_size <= CHECKED_AT_OPEN_BYTES_MAX:
+        damage = next(find_damage(connection), None)
+        if damage is not None:
+            raise FolderError(f"{folder.database} is damaged: {damage}. {WHAT_TO_DO}")
+
+
+def _upgrade(folder: DataFolder, connection: apsw.Connection, form: int) -> None:
+    """Bring an older format to today's, in one transaction."""
+    connection.create_scalar_function("entity_checksum", _checksum, 2, deterministic=True)
+    steps = "".join(statements.UPGRADES[older] for older in range(form, statements.FORMAT))
+    connection.execute(f"BEGIN IMMEDIATE; {steps}; COMMIT")
+    connection.create_scalar_function("entity_checksum", None)
+    log.info("%s had format %s and now has format %s", folder.database, form, statements.FORMAT)
+
+
+def _checksum(*arguments: object) -> int:
+    """`entity_checksum` for SQL."""
+    code, text = arguments
+    assert isinstance(code, bytes)
+    assert isinstance(text, str)
+    return entity_checksum(code, text)
+
+
+def _has_page_checksums(connection: apsw.Connection) -> bool:
+    return bool(connection.reserve_bytes() == PAGE_CHECKSUM_BYTES)
+
+
+def _add_page_checksums(folder: DataFolder, connection: apsw.Connection) -> apsw.Connection:
+    """Write a database anew that was made without checksums of pages, as the formats before 3 were."""
+    log.info("%s is written anew with checksums", folder.database)
+    connection.reserve_bytes(reserve=PAGE_CHECKSUM_BYTES)
+    connection.execute("VACUUM")
+    connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+    connection.close()
+    return _open(folder)

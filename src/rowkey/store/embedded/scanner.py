@@ -1,0 +1,70 @@
+"""Where pages are gathered: small ones at once, the others in a few threads."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TypeVar
+
+import apsw
+
+from rowkey.model.key_range import KeyRange
+from rowkey.odata.ast import Filter
+from rowkey.store.embedded.damage import unreadable
+from rowkey.store.embedded.reader import SCAN_CACHE_KIB, PageScan, open_reader
+from rowkey.store.interface import Page
+
+T = TypeVar("T")
+
+_THREADS = 2
+
+
+class Scanner:
+    """Gathers pages of a database. It belongs to the event loop's thread; its own threads have a connection each."""
+
+    def __init__(self, database: Path) -> None:
+        self._database = database
+        self._loop = asyncio.get_running_loop()
+        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="rowkey-scan")
+        self._local = threading.local()
+
+    async def page(
+        self,
+        near: apsw.Connection,
+        prefix: bytes,
+        ranges: Sequence[KeyRange],
+        *,
+        limit: int,
+        bytes_max: int,
+        seconds_max: float,
+        predicate: Filter | None,
+    ) -> Page:
+        """A page of a table's ranges; `near` is a connection of the loop's thread, outside of a transaction."""
+
+        def page_scan(connection: apsw.Connection) -> PageScan:
+            return PageScan(connection, prefix, limit=limit, bytes_max=bytes_max, seconds_max=seconds_max)
+
+        def run() -> Page:
+            return page_scan(self._connection()).run(ranges, predicate)
+
+        try:
+            small = page_scan(near).run_if_small(ranges, predicate)
+            return small if small is not None else await self._loop.run_in_executor(self._threads, run)
+        except apsw.Error as error:
+            raise unreadable(self._database, error) from error
+
+    async def run(self, work: Callable[[apsw.Connection], T]) -> T:
+        """What `work` returns, done with a connection in one of the threads."""
+        return await self._loop.run_in_executor(self._threads, lambda: work(self._connection()))
+
+    def close(self) -> None:
+        """Finish what is being gathered."""
+        self._threads.shutdown(wait=True)
+
+    def _connection(self) -> apsw.Connection:
+        """The connection of the thread that asks."""
+        connection: apsw.Connection | None = getattr(self._local, "connection", None)
+        if connection is None:
+            connection = self._local.connection = open_reader(self._database, cache_kib=SCAN_CACHE_KIB)
+        return connection

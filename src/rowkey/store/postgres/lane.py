@@ -1,0 +1,182 @@
+"""A few connections and a queue before them.
+
+A job waits in the queue of this process for a connection, rather than for one of its own to be opened, or for a lock of
+a pool: a handful of connections keeps a database as busy as hundreds would, and each answers sooner.
+
+A job that failed although nothing can have happened is tried again for a while; a failover takes some seconds. What
+waits longer than that is refused.
+"""
+
+import asyncio
+import logging
+import random
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import asyncpg
+
+from rowkey.errors import ServiceError
+from rowkey.store.interface import OutcomeUnknown, StoreUnavailable
+from rowkey.store.postgres.failures import (
+    SegmentGone,
+    is_lost,
+    is_transient,
+    needs_reconnect,
+)
+from rowkey.store.postgres.session import Session
+
+log = logging.getLogger(__name__)
+
+PATIENCE_SECONDS = 8.0
+"""How long a job is kept waiting for the database, from when it was submitted."""
+_BACK_OFF_SECONDS = 0.02
+_BACK_OFF_SECONDS_MAX = 0.5
+_SWEEP_SECONDS = 0.5
+
+Job = Callable[[Session], Awaitable[Any]]
+"""Does one thing over a connection; run again from its beginning where that is safe."""
+
+
+class Lane:
+    """Runs jobs over `size` connections; a statement that takes longer than `seconds_max` loses its connection."""
+
+    def __init__(self, name: str, url: str, size: int, *, seconds_max: float) -> None:
+        self._name = name
+        self._url = url
+        self._seconds_max = seconds_max
+        self._loop = asyncio.get_running_loop()
+        self._waiting: deque[_Pending | None] = deque()
+        self._idle: list[asyncio.Future[_Pending | None]] = []
+        self._is_sweeping = False
+        self._is_in_trouble = False
+        self._workers = [asyncio.create_task(self._work(), name=f"rowkey-{name}-{n}") for n in range(size)]
+
+    def submit(self, job: Job) -> "asyncio.Future[Any]":
+        """Run a job when a connection is free; its result comes in the future, whether or not anybody waits for it."""
+        pending = _Pending(job, self._loop.create_future(), self._loop.time() + PATIENCE_SECONDS)
+        self._enqueue(pending)
+        if not self._is_sweeping and self._waiting:
+            self._is_sweeping = True
+            self._loop.call_later(_SWEEP_SECONDS, self._sweep)
+        return pending.future
+
+    async def close(self) -> None:
+        """Finish what was submitted and close the connections."""
+        for _ in self._workers:
+            self._enqueue(None)
+        await asyncio.gather(*self._workers)
+
+    def _enqueue(self, pending: "_Pending | None") -> None:
+        while self._idle:
+            waiter = self._idle.pop()  # the one that worked last, whose connection is warm
+            if not waiter.done():
+                waiter.set_result(pending)
+                return
+        self._waiting.append(pending)
+
+    def _sweep(self) -> None:
+        """Refuse what has waited for too long: the connections are all busy, or there is no database."""
+        now = self._loop.time()
+        while self._waiting and (first := self._waiting[0]) is not None and first.deadline < now:
+            self._waiting.popleft()
+            first.fail(StoreUnavailable())
+        self._is_sweeping = bool(self._waiting)
+        if self._is_sweeping:
+            self._loop.call_later(_SWEEP_SECONDS, self._sweep)
+
+    # ------------------------------------------------------------ a worker
+
+    async def _work(self) -> None:
+        session: Session | None = None
+        while (pending := await self._next()) is not None:
+            session = await self._serve(pending, session)
+        if session is not None:
+            await session.close()
+
+    async def _next(self) -> "_Pending | None":
+        if self._waiting:
+            return self._waiting.popleft()
+        waiter: asyncio.Future[_Pending | None] = self._loop.create_future()
+        self._idle.append(waiter)
+        return await waiter
+
+    async def _serve(self, pending: "_Pending", session: Session | None) -> Session | None:
+        """Bring a job to its end; returns the connection that is then at hand."""
+        pause = _BACK_OFF_SECONDS
+        while True:
+            try:
+                if session is None or not session.is_open:
+                    session = await Session.open(self._url)
+                    self._note_recovery()
+            except (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError) as error:
+                session = None
+                self._note_trouble(error)
+            else:
+                session.begin(self._seconds_max)
+                try:
+                    pending.succeed(await pending.job(session))
+                    return session
+                except (ServiceError, SegmentGone) as verdict:
+                    pending.fail(verdict)
+                    return session
+                except Exception as error:  # whatever it is, somebody waits for an answer
+                    answer = self._judge(error, session)
+                    if answer is not None:
+                        pending.fail(answer)
+                        return session
+                finally:
+                    session.end()
+            if self._loop.time() + pause > pending.deadline:
+                pending.fail(StoreUnavailable())
+                return session
+            await asyncio.sleep(pause * random.uniform(0.5, 1.0))
+            pause = min(2 * pause, _BACK_OFF_SECONDS_MAX)
+
+    def _judge(self, error: Exception, session: Session) -> ServiceError | None:
+        """The answer to an error, None where the job may be tried again; the connection is dropped if it must be."""
+        if needs_reconnect(error) or session.may_have_written:
+            session.drop()
+        if session.may_have_written:
+            log.warning("%s: a write may have happened: %s", self._name, _describe(error))
+            return OutcomeUnknown()
+        if session.has_timed_out:
+            log.warning("%s: no answer within %s seconds", self._name, self._seconds_max)
+            return StoreUnavailable()
+        if is_lost(error) or is_transient(error):
+            return None
+        log.error("%s: the database refused a statement", self._name, exc_info=error)
+        return StoreUnavailable()
+
+    def _note_trouble(self, error: BaseException) -> None:
+        if not self._is_in_trouble:
+            self._is_in_trouble = True
+            log.warning("%s: the database cannot be reached: %s", self._name, _describe(error))
+
+    def _note_recovery(self) -> None:
+        if self._is_in_trouble:
+            self._is_in_trouble = False
+            log.warning("%s: the database is reached again", self._name)
+
+
+def _describe(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+class _Pending:
+    """A job that was submitted, then its verdict."""
+
+    __slots__ = ("deadline", "future", "job")
+
+    def __init__(self, job: Job, future: "asyncio.Future[Any]", deadline: float) -> None:
+        self.job = job
+        self.future = future
+        self.deadline = deadline
+
+    def succeed(self, result: Any) -> None:
+        if not self.future.done():  # its client may have left
+            self.future.set_result(result)
+
+    def fail(self, error: Exception) -> None:
+        if not self.future.done():
+            self.future.set_exception(error)

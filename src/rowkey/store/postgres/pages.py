@@ -1,0 +1,171 @@
+"""Pages: the entities of some ranges of one segment, as one moment has them, joined by the database."""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import orjson
+
+from rowkey.model.entity import Key, split_entities
+from rowkey.model.key_range import KeyRange
+from rowkey.odata.ast import Filter
+from rowkey.odata.evaluator import compile_filter
+from rowkey.store.interface import Page
+from rowkey.store.key_code import AFTER_ALL, code_of, text_of
+from rowkey.store.postgres import statements
+from rowkey.store.postgres.failures import SegmentGone
+
+if TYPE_CHECKING:
+    from rowkey.store.postgres.session import Session
+
+_CHUNK_ENTITIES = 1000
+"""Entities that are filtered between two looks at the clock."""
+_CHUNK_BYTES = 4 * 1024 * 1024
+
+
+class CodedRange(NamedTuple):
+    """The places of a segment from `start` on and before `end`, each a partition key and a row key in the key code."""
+
+    start: tuple[bytes, bytes]
+    end: tuple[bytes, bytes]
+
+
+def code_range(key_range: KeyRange) -> CodedRange:
+    """A range in the key code."""
+    start, end = key_range
+    return CodedRange(_code_key(start), (AFTER_ALL, b"") if end is None else _code_key(end))
+
+
+def _code_key(key: Key) -> tuple[bytes, bytes]:
+    return code_of(key.partition_key), code_of(key.row_key)
+
+
+class _Gathered(NamedTuple):
+    """Texts joined by commas, their number, and the place of the entity after them, None where there is none."""
+
+    entities: int
+    text: str
+    following: tuple[bytes, bytes] | None
+
+
+class PageScan:
+    """The gathering of one page; it may be run again from the beginning."""
+
+    def __init__(
+        self,
+        segment: int,
+        ranges: Sequence[CodedRange],
+        *,
+        limit: int,
+        bytes_max: int,
+        seconds_max: float,
+        predicate: Filter | None,
+    ) -> None:
+        self._segment = segment
+        self._ranges = ranges
+        self._limit = limit
+        self._bytes_max = bytes_max
+        self._deadline = time.monotonic() + seconds_max
+        self._matches: Callable[[Any], bool] | None = None if predicate is None else compile_filter(predicate)
+
+    async def run(self, session: "Session") -> Page:
+        """The page; raises SegmentGone."""
+        if self._matches is None:
+            gathered = await self._gather(session, self._ranges, self._limit, self._bytes_max)
+            return Page(gathered.text, gathered.entities, _key_at(gathered.following))
+        # Most filters look at few entities: one statement has them all, and so in one moment. Those that need more
+        # begin anew in a transaction, which keeps to one moment.
+        taken = _Taken(self._limit, self._bytes_max, self._matches)
+        following = await self._filter_chunk(session, taken, self._ranges)
+        if following is None or taken.is_full() or time.monotonic() > self._deadline:
+            return taken.page(following)
+        await session.execute(statements.BEGIN_READING)
+        try:
+            page = await self._filter_all(session, self._matches)
+        except SegmentGone:
+            await session.execute(statements.END_READING)
+            raise
+        await session.execute(statements.END_READING)
+        return page
+
+    async def _filter_all(self, session: "Session", matches: Callable[[Any], bool]) -> Page:
+        taken = _Taken(self._limit, self._bytes_max, matches)
+        ranges: Sequence[CodedRange] = self._ranges
+        while True:
+            following = await self._filter_chunk(session, taken, ranges)
+            if following is None or taken.is_full() or time.monotonic() > self._deadline:
+                return taken.page(following)
+            ranges = _rest_of(ranges, following)
+
+    async def _filter_chunk(
+        self, session: "Session", taken: "_Taken", ranges: Sequence[CodedRange]
+    ) -> tuple[bytes, bytes] | None:
+        """Take what matches of some entities; returns where to go on, None at the end of the ranges."""
+        gathered = await self._gather(session, ranges, _CHUNK_ENTITIES, _CHUNK_BYTES)
+        return taken.take(gathered)
+
+    async def _gather(self, session: "Session", ranges: Sequence[CodedRange], limit: int, bytes_max: int) -> _Gathered:
+        arguments = (
+            self._segment,
+            [item.start[0] for item in ranges],
+            [item.start[1] for item in ranges],
+            [item.end[0] for item in ranges],
+            [item.end[1] for item in ranges],
+            limit,
+            bytes_max,
+        )
+        rows = await session.read(statements.GATHER, *arguments)
+        if rows and rows[0]["size"] > bytes_max:
+            rows = await session.read(statements.GATHER_FITTING, *arguments)
+        if not rows:
+            raise SegmentGone
+        count, _, partition_key, row_key, texts = rows[0]
+        following = None if partition_key is None else (partition_key, row_key)
+        return _Gathered(count, "" if texts is None else texts.decode("ascii"), following)
+
+
+class _Taken:
+    """What a filtered page has so far."""
+
+    def __init__(self, limit: int, bytes_max: int, matches: Callable[[Any], bool]) -> None:
+        self._limit = limit
+        self._bytes_left = bytes_max
+        self._matches = matches
+        self._texts: list[str] = []
+        self._looked_at = 0
+
+    def is_full(self) -> bool:
+        return len(self._texts) >= self._limit or self._bytes_left <= 0
+
+    def page(self, following: tuple[bytes, bytes] | None) -> Page:
+        return Page(",".join(self._texts), len(self._texts), _key_at(following), self._looked_at)
+
+    def take(self, gathered: _Gathered) -> tuple[bytes, bytes] | None:
+        """Keep the entities that match; returns the place of the first that was not looked at."""
+        entities = orjson.loads(f"[{gathered.text}]")
+        for entity, text in zip(entities, split_entities(gathered.text), strict=True):
+            if self.is_full():
+                return code_of(entity["PartitionKey"]), code_of(entity["RowKey"])
+            self._looked_at += 1
+            if self._matches(entity):
+                self._texts.append(text)
+                self._bytes_left -= len(text)
+        return gathered.following
+
+
+def _key_at(place: tuple[bytes, bytes] | None) -> Key | None:
+    return None if place is None else Key(text_of(place[0]), text_of(place[1]))
+
+
+def _rest_of(ranges: Sequence[CodedRange], place: tuple[bytes, bytes]) -> list[CodedRange]:
+    return [CodedRange(max(start, place), end) for start, end in ranges if place < end]
+
+
+def within_segment(
+    ranges: Sequence[CodedRange], bounds: Sequence[bytes], position: int
+) -> tuple[list[CodedRange], tuple[bytes, bytes] | None]:
+    """What of the ranges is in the segment at this position, and where they go on after it, None where they do not."""
+    end = (bounds[position], b"") if position < len(bounds) else (AFTER_ALL, b"")
+    inside = [CodedRange(item.start, min(item.end, end)) for item in ranges if item.start < end]
+    beyond = next((max(item.start, end) for item in ranges if item.end > end), None)
+    return inside, beyond

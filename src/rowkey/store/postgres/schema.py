@@ -1,0 +1,151 @@
+"""The schema in the database: made, upgraded, and known before anything is served.
+
+    rowkey db init URL [--citus]    rowkey db upgrade URL    rowkey db status URL
+
+The version in the database counts the migrations that have been made; a server serves the newest one and no other.
+"""
+
+import asyncio
+import logging
+import time
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+import asyncpg
+
+from rowkey.store.postgres import statements
+from rowkey.store.postgres.failures import is_lost, is_transient
+from rowkey.store.postgres.session import Connection, connect
+
+log = logging.getLogger(__name__)
+
+_REMIND_SECONDS = 30.0
+_ATTEMPT_SECONDS = 0.5
+
+
+class DatabaseError(Exception):
+    """The database cannot be used; the message says why and what to do."""
+
+
+class Status(NamedTuple):
+    """The version of the schema in a database, None where there is none, and whether Citus spreads it."""
+
+    version: int | None
+    is_sharded: bool
+
+    @property
+    def text(self) -> str:
+        """For people."""
+        if self.version is None:
+            return "no schema of Rowkey's: make one with `rowkey db init URL`"
+        spread = ", sharded by Citus" if self.is_sharded else ""
+        if self.version == statements.VERSION:
+            return f"schema version {self.version}{spread}, the one that this version of Rowkey serves"
+        what = "run `rowkey db upgrade URL`" if self.version < statements.VERSION else "install a newer Rowkey"
+        return f"schema version {self.version}{spread}, and this version of Rowkey serves {statements.VERSION}: {what}"
+
+
+def describe(url: str) -> str:
+    """The URL without its password and options."""
+    parts = urlsplit(url)
+    user = f"{parts.username}@" if parts.username else ""
+    return f"{parts.scheme}://{user}{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+
+async def read_status(url: str) -> Status:
+    """What is in the database; raises DatabaseError."""
+    connection = await open_connection(url)
+    try:
+        return await _read_status(connection)
+    finally:
+        await connection.close()
+
+
+async def init(url: str, *, is_sharded: bool) -> None:
+    """Make the schema; raises DatabaseError, also where there is one."""
+    await _migrate(url, is_sharded=is_sharded, is_new=True)
+
+
+async def upgrade(url: str) -> Status:
+    """Bring the schema to the newest version; returns what it was. Raises DatabaseError."""
+    return await _migrate(url, is_sharded=False, is_new=False)
+
+
+async def _migrate(url: str, *, is_sharded: bool, is_new: bool) -> Status:
+    connection = await open_connection(url)
+    try:
+        async with connection.transaction():
+            await connection.execute("SELECT pg_advisory_xact_lock(hashtext('rowkey.schema_version'))")
+            status = await _read_status(connection)
+            if is_new and status.version is not None:
+                raise DatabaseError(f"{describe(url)} has a schema already: {status.text}.")
+            if not is_new:
+                if status.version is None or status.version > statements.VERSION:
+                    raise DatabaseError(f"{describe(url)} has {status.text}.")
+                is_sharded = status.is_sharded
+            if is_new and is_sharded:
+                await connection.execute("CREATE EXTENSION IF NOT EXISTS citus")
+            for version in range((status.version or 0) + 1, statements.VERSION + 1):
+                await connection.execute(statements.MIGRATIONS[version])
+                if is_sharded:
+                    await connection.execute(statements.SHARDING[version])
+            await connection.execute(
+                statements.SET_VERSION.format(version=statements.VERSION, is_sharded=str(is_sharded).lower())
+            )
+            return status
+    except asyncpg.PostgresError as error:
+        raise DatabaseError(f"{describe(url)} cannot be changed: {error}.") from error
+    finally:
+        await connection.close()
+
+
+async def open_connection(url: str) -> Connection:
+    """A connection, now or not at all; raises DatabaseError."""
+    try:
+        return await connect(url)
+    except Exception as error:
+        raise DatabaseError(f"{describe(url)} cannot be opened: {explain(error)}.") from error
+
+
+async def wait_for_schema(url: str) -> Status:
+    """Wait until there is a database, and see to it that it has the schema that is served here.
+
+    Raises DatabaseError where waiting is no use: nobody may log in, there is no such database, or its schema is not
+    known here.
+    """
+    reminded = 0.0
+    while True:
+        try:
+            connection = await connect(url)
+        except Exception as error:
+            if not _may_pass(error):
+                raise DatabaseError(f"{describe(url)} cannot be opened: {explain(error)}.") from error
+            if not reminded or time.monotonic() > reminded + _REMIND_SECONDS:
+                reminded = time.monotonic()
+                log.warning("waiting for the database %s: %s", describe(url), explain(error))
+            await asyncio.sleep(_ATTEMPT_SECONDS)
+            continue
+        try:
+            status = await _read_status(connection)
+        finally:
+            await connection.close()
+        if status.version != statements.VERSION:
+            raise DatabaseError(f"{describe(url)} has {status.text}.")
+        return status
+
+
+def _may_pass(error: Exception) -> bool:
+    """Whether a database that could not be reached may be there later."""
+    return is_transient(error) or is_lost(error)
+
+
+def explain(error: BaseException) -> str:
+    """An error in connecting, in one line."""
+    return " ".join(str(error).split()).rstrip(".") or type(error).__name__
+
+
+async def _read_status(connection: Connection) -> Status:
+    if not await connection.fetchval(statements.FIND_VERSION):
+        return Status(None, False)
+    row = await connection.fetchrow(statements.GET_VERSION)
+    return Status(None, False) if row is None else Status(row["version"], row["is_sharded"])

@@ -1,0 +1,349 @@
+"""All SQL of the PostgreSQL store. What it keeps is described in `docs/storage-format-postgres.md`.
+
+Every statement that touches entities names one segment and asks in the same breath whether that segment is live, so
+that a table which another front end has deleted is gone at once, whatever this front end remembers. On Citus such a
+statement runs on the one node that has the segment.
+
+The written function takes scalars out of its arrays before it uses them: on Citus 13 an array's element inside an
+UPDATE or DELETE of a function ends the worker's process.
+"""
+
+VERSION = 1
+"""Of the schema that this version of Rowkey serves."""
+
+FIND_VERSION = """
+SELECT to_regclass('rowkey.schema_version') IS NOT NULL
+"""
+GET_VERSION = "SELECT version, is_sharded FROM rowkey.schema_version"
+
+_TABLES = """
+CREATE SCHEMA rowkey;
+
+CREATE TABLE rowkey.schema_version (
+    version    integer NOT NULL,
+    is_sharded boolean NOT NULL                     -- spread by Citus
+);
+
+CREATE SEQUENCE rowkey.identities;                  -- of tables and segments: none is ever used twice
+
+CREATE TABLE rowkey.table_of_account (
+    account    text COLLATE "C" NOT NULL,
+    lower_name text COLLATE "C" NOT NULL,
+    name       text             NOT NULL,           -- as it was spelled when the table was created
+    identity   bigint           NOT NULL,
+    created    bigint           NOT NULL,           -- ticks
+    policies   text             NOT NULL DEFAULT '', -- XML, as Get Table ACL answers it
+    segments   bigint[]         NOT NULL,           -- ascending by their partition keys
+    bounds     bytea[]          NOT NULL,           -- the partition keys with which all but the first begin
+    PRIMARY KEY (account, lower_name)
+);
+
+CREATE TABLE rowkey.service_properties (
+    account text COLLATE "C" NOT NULL,
+    section text COLLATE "C" NOT NULL,              -- Logging, HourMetrics, MinuteMetrics or Cors
+    text    text             NOT NULL,              -- XML, as Get Table Service Properties answers it
+    PRIMARY KEY (account, section)
+);
+
+CREATE TABLE rowkey.segment (
+    seg        bigint      NOT NULL PRIMARY KEY,
+    is_live    boolean     NOT NULL DEFAULT true,
+    removed_at timestamptz                          -- since when it is not live
+);
+CREATE INDEX segment_to_remove ON rowkey.segment (removed_at) WHERE NOT is_live;
+
+CREATE TABLE rowkey.entity (
+    seg  bigint NOT NULL,
+    pk   bytea  NOT NULL,                           -- PartitionKey in the key code
+    rk   bytea  NOT NULL,                           -- RowKey in the key code
+    ts   bigint NOT NULL,                           -- ticks; the ETag
+    body bytea  NOT NULL,                           -- the entity's wire text
+    PRIMARY KEY (seg, pk, rk)
+);
+ALTER TABLE rowkey.entity ALTER COLUMN body SET STORAGE EXTERNAL;
+"""
+
+_FUNCTIONS = """
+CREATE FUNCTION rowkey.write(
+    in_seg bigint, in_pk bytea, in_rks bytea[], in_conditions bigint[], in_bodies bytea[], in_ts bigint
+) RETURNS bigint LANGUAGE plpgsql AS $body$
+-- One entity group transaction, all or nothing: entity n of one partition becomes in_bodies[n] as of in_ts, NULL
+-- deletes it, if in_conditions[n] holds: a timestamp, -1 any, -2 absent, -3 exists, -4 none that could hold.
+-- Row keys ascend, so that two transactions which meet wait for each other in the same order.
+--   RK001  conditions do not hold; the message has pairs of a number and what is the case: absent, exists, changed
+--   RK002  the segment is gone
+--   RK003  an entity has the timestamp in the message already, or a later one: call again with one after it
+DECLARE
+    v_rk        bytea;
+    v_condition bigint;
+    v_body      bytea;
+    v_ts        bigint;
+    v_latest    bigint := -1;
+    v_failures  text   := '';
+BEGIN
+    PERFORM FROM rowkey.segment WHERE seg = in_seg AND is_live;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION USING ERRCODE = 'RK002', MESSAGE = 'segment ' || in_seg || ' is gone';
+    END IF;
+    FOR n IN 1 .. cardinality(in_rks) LOOP
+        v_rk := in_rks[n];
+        v_condition := in_conditions[n];
+        v_body := in_bodies[n];
+        IF v_condition = -2 THEN
+            INSERT INTO rowkey.entity (seg, pk, rk, ts, body) VALUES (in_seg, in_pk, v_rk, in_ts, v_body)
+            ON CONFLICT DO NOTHING;
+            IF FOUND THEN
+                CONTINUE;
+            END IF;
+        ELSIF v_condition = -4 THEN
+            NULL;
+        ELSIF v_body IS NULL THEN
+            DELETE FROM rowkey.entity
+            WHERE seg = in_seg AND pk = in_pk AND rk = v_rk AND (v_condition < 0 OR ts = v_condition);
+            IF FOUND THEN
+                CONTINUE;
+            END IF;
+        ELSIF v_condition = -1 THEN
+            INSERT INTO rowkey.entity AS e (seg, pk, rk, ts, body) VALUES (in_seg, in_pk, v_rk, in_ts, v_body)
+            ON CONFLICT (seg, pk, rk) DO UPDATE SET ts = EXCLUDED.ts, body = EXCLUDED.body WHERE e.ts < EXCLUDED.ts;
+            IF FOUND THEN
+                CONTINUE;
+            END IF;
+        ELSE
+            UPDATE rowkey.entity SET ts = in_ts, body = v_body
+            WHERE seg = in_seg AND pk = in_pk AND rk = v_rk AND ts < in_ts AND (v_condition < 0 OR ts = v_condition);
+            IF FOUND THEN
+                CONTINUE;
+            END IF;
+        END IF;
+        SELECT ts INTO v_ts FROM rowkey.entity WHERE seg = in_seg AND pk = in_pk AND rk = v_rk;
+        IF NOT FOUND THEN
+            IF v_condition = -1 AND v_body IS NOT NULL THEN
+                v_latest := greatest(v_latest, in_ts);  -- it was there, and was deleted meanwhile
+            ELSE
+                v_failures := v_failures || n || ' absent ';
+            END IF;
+        ELSIF v_condition IN (-2, -4) THEN
+            v_failures := v_failures || n || ' exists ';
+        ELSIF v_condition < 0 THEN
+            v_latest := greatest(v_latest, v_ts);
+        ELSE
+            v_failures := v_failures || n || ' changed ';
+        END IF;
+    END LOOP;
+    IF v_failures <> '' THEN
+        RAISE EXCEPTION USING ERRCODE = 'RK001', MESSAGE = v_failures;
+    END IF;
+    IF v_latest >= 0 THEN
+        RAISE EXCEPTION USING ERRCODE = 'RK003', MESSAGE = v_latest::text;
+    END IF;
+    RETURN in_ts;
+END
+$body$;
+
+CREATE FUNCTION rowkey.create_table(in_account text, in_name text, in_lower_name text, in_created bigint)
+RETURNS bigint LANGUAGE plpgsql AS $body$
+-- The identity of a new table, NULL where the account has one of that name.
+DECLARE
+    v_identity bigint := nextval('rowkey.identities');
+BEGIN
+    INSERT INTO rowkey.table_of_account (account, lower_name, name, identity, created, segments, bounds)
+    VALUES (in_account, in_lower_name, in_name, v_identity, in_created, ARRAY[v_identity], '{}')
+    ON CONFLICT DO NOTHING;
+    IF NOT FOUND THEN
+        RETURN NULL;
+    END IF;
+    INSERT INTO rowkey.segment (seg) VALUES (v_identity);
+    RETURN v_identity;
+END
+$body$;
+
+CREATE FUNCTION rowkey.delete_table(in_account text, in_lower_name text)
+RETURNS bigint LANGUAGE plpgsql AS $body$
+-- The identity that the table had, NULL where there is none of that name. Its entities are removed later.
+DECLARE
+    v_identity bigint;
+    v_segments bigint[];
+    v_seg      bigint;
+BEGIN
+    DELETE FROM rowkey.table_of_account WHERE account = in_account AND lower_name = in_lower_name
+    RETURNING identity, segments INTO v_identity, v_segments;
+    IF NOT FOUND THEN
+        RETURN NULL;
+    END IF;
+    FOREACH v_seg IN ARRAY v_segments LOOP
+        UPDATE rowkey.segment SET is_live = false, removed_at = clock_timestamp() WHERE seg = v_seg;
+    END LOOP;
+    PERFORM pg_notify('rowkey', 'table ' || v_identity);
+    RETURN v_identity;
+END
+$body$;
+
+CREATE FUNCTION rowkey.set_properties(in_account text, in_sections text[], in_texts text[])
+RETURNS void LANGUAGE plpgsql AS $body$
+DECLARE
+    v_section text;
+    v_text    text;
+BEGIN
+    FOR n IN 1 .. cardinality(in_sections) LOOP
+        v_section := in_sections[n];
+        v_text := in_texts[n];
+        INSERT INTO rowkey.service_properties AS p (account, section, text) VALUES (in_account, v_section, v_text)
+        ON CONFLICT (account, section) DO UPDATE SET text = EXCLUDED.text;
+    END LOOP;
+    PERFORM pg_notify('rowkey', 'properties');
+END
+$body$;
+"""
+
+MIGRATIONS = {1: _TABLES + _FUNCTIONS}
+"""By number: what makes this version of the schema of the one before, within one transaction."""
+
+SET_VERSION = """
+DELETE FROM rowkey.schema_version;
+INSERT INTO rowkey.schema_version (version, is_sharded) VALUES ({version}, {is_sharded});
+"""
+
+SHARDING = {
+    1: """
+SELECT create_distributed_table('rowkey.table_of_account', 'account', colocate_with := 'none');
+SELECT create_distributed_table('rowkey.service_properties', 'account', colocate_with := 'rowkey.table_of_account');
+SELECT create_distributed_table('rowkey.segment', 'seg', colocate_with := 'none');
+SELECT create_distributed_table('rowkey.entity', 'seg', colocate_with := 'rowkey.segment');
+SELECT create_distributed_function(
+    'rowkey.write(bigint,bytea,bytea[],bigint[],bytea[],bigint)', 'in_seg', colocate_with := 'rowkey.entity'
+);
+""",
+}
+"""By number: what Citus is told of the tables and functions that the migration has made."""
+
+# Plans do not follow statistics, which are wrong for a table that has just begun to grow: every statement here is a
+# walk along an index. A commit waits for the standbys as the database is set up to, but never for less than its own
+# disk: an answered write is on disk.
+SESSION = """
+SET enable_seqscan = off;
+SET enable_bitmapscan = off;
+SET enable_hashjoin = off;
+SET enable_mergejoin = off;
+SET enable_material = off;
+SET max_parallel_workers_per_gather = 0;
+SET jit = off;
+SELECT set_config('synchronous_commit', 'on', false)
+WHERE current_setting('synchronous_commit') IN ('off', 'local');
+"""
+
+# ---------------------------------------------------------------- tables and settings
+
+CREATE_TABLE = "SELECT rowkey.create_table($1, $2, $3, $4)"
+DELETE_TABLE = "SELECT rowkey.delete_table($1, $2)"
+FIND_TABLE = """
+SELECT account, name, identity, created, segments, bounds
+FROM rowkey.table_of_account WHERE account = $1 AND lower_name = $2
+"""
+LIST_TABLES = """
+SELECT account, name, identity, created
+FROM rowkey.table_of_account WHERE account = $1 AND lower_name >= $2 ORDER BY lower_name LIMIT $3
+"""
+GET_POLICIES = """
+SELECT policies FROM rowkey.table_of_account WHERE account = $1 AND lower_name = $2 AND identity = $3
+"""
+SET_POLICIES = """
+UPDATE rowkey.table_of_account SET policies = $4 WHERE account = $1 AND lower_name = $2 AND identity = $3
+RETURNING identity
+"""
+LIST_PROPERTIES = "SELECT account, section, text FROM rowkey.service_properties"
+SET_PROPERTIES = "SELECT rowkey.set_properties($1, $2, $3)"
+CHANNEL = "rowkey"
+"""Where front ends hear of deleted tables and of changed service properties."""
+
+# ---------------------------------------------------------------- entities
+
+WRITE = "SELECT rowkey.write($1, $2, $3, $4, $5, $6)"
+
+GET_ONE = """
+SELECT e.body
+FROM rowkey.segment AS s LEFT JOIN rowkey.entity AS e ON e.seg = s.seg AND e.pk = $2 AND e.rk = $3
+WHERE s.seg = $1 AND s.is_live
+"""
+GET_MANY = """
+SELECT k.n, e.body
+FROM rowkey.segment AS s
+CROSS JOIN unnest($2::bytea[], $3::bytea[]) WITH ORDINALITY AS k (pk, rk, n)
+LEFT JOIN rowkey.entity AS e ON e.seg = s.seg AND e.pk = k.pk AND e.rk = k.rk
+WHERE s.seg = $1 AND s.is_live
+"""
+GET_CURRENT = """
+SELECT k.rk, e.ts, e.body
+FROM rowkey.segment AS s
+CROSS JOIN unnest($3::bytea[]) AS k (rk)
+LEFT JOIN rowkey.entity AS e ON e.seg = s.seg AND e.pk = $2 AND e.rk = k.rk
+WHERE s.seg = $1 AND s.is_live
+"""
+
+# ---------------------------------------------------------------- pages
+
+# The ranges are $2 to $5, as arrays. A nested loop takes them in their order, and an index has the entities of each in
+# theirs; each branch stops after the rows that are wanted.
+_RANGES = """
+SELECT {columns}
+FROM unnest($2::bytea[], $3::bytea[], $4::bytea[], $5::bytea[]) AS r (start_pk, start_rk, end_pk, end_rk)
+CROSS JOIN LATERAL (
+    SELECT pk, rk, body FROM rowkey.entity
+    WHERE seg = $1 AND (pk, rk) >= (r.start_pk, r.start_rk) AND (pk, rk) < (r.end_pk, r.end_rk)
+    ORDER BY pk, rk LIMIT {limit}
+) AS e
+"""
+
+# One row comes back: texts joined by commas, their number, and the key of the entity after them. The texts are made
+# only where they are no larger than $7 together; the sizes are known without a look at the texts.
+GATHER = f"""
+WITH measured AS (
+    SELECT count(*) AS entities, coalesce(sum(octet_length(body)), 0) AS size
+    FROM ({_RANGES.format(columns="e.body", limit="$6")} LIMIT $6) AS page
+)
+SELECT m.entities, m.size, following.pk, following.rk,
+    CASE WHEN m.size <= $7 THEN (
+        SELECT string_agg(body, ',') FROM ({_RANGES.format(columns="e.body", limit="$6")} LIMIT $6) AS page
+    ) END AS texts
+FROM rowkey.segment AS s
+CROSS JOIN measured AS m
+LEFT JOIN LATERAL (
+    {_RANGES.format(columns="e.pk, e.rk", limit="$6::bigint + 1")} OFFSET $6 LIMIT 1
+) AS following ON m.entities = $6
+WHERE s.seg = $1 AND s.is_live
+"""
+
+# The same for texts that are larger together: as many as there is room for, and one at least.
+GATHER_FITTING = f"""
+WITH numbered AS (
+    SELECT pk, rk, body, row_number() OVER ordered AS n,
+        sum(octet_length(body)) OVER ordered - octet_length(body) AS before
+    FROM ({_RANGES.format(columns="e.pk, e.rk, e.body", limit="$6::bigint + 1")} LIMIT $6::bigint + 1) AS page
+    WINDOW ordered AS (ORDER BY pk, rk ROWS UNBOUNDED PRECEDING)
+), measured AS (
+    SELECT count(*) AS entities FROM numbered WHERE n <= $6 AND (n = 1 OR before < $7)
+)
+SELECT m.entities, 0 AS size, following.pk, following.rk,
+    (SELECT string_agg(body, ',' ORDER BY n) FROM numbered WHERE n <= m.entities) AS texts
+FROM rowkey.segment AS s
+CROSS JOIN measured AS m
+LEFT JOIN numbered AS following ON following.n = m.entities + 1
+WHERE s.seg = $1 AND s.is_live
+"""
+
+BEGIN_READING = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+END_READING = "COMMIT"
+
+# ---------------------------------------------------------------- what is left of deleted tables
+
+LIST_REMOVED = """
+SELECT seg, removed_at < clock_timestamp() - interval '1 hour' FROM rowkey.segment WHERE NOT is_live
+ORDER BY removed_at LIMIT 100
+"""
+KEY_AFTER = """
+SELECT pk, rk FROM rowkey.entity WHERE seg = $1 AND (pk, rk) >= ($2, $3) ORDER BY pk, rk OFFSET $4 LIMIT 1
+"""
+REMOVE_ENTITIES = """
+DELETE FROM rowkey.entity WHERE seg = $1 AND (pk, rk) >= ($2, $3) AND (pk, rk) < ($4, $5)
+"""
+FORGET_SEGMENT = "DELETE FROM rowkey.segment WHERE seg = $1 AND NOT is_live"

@@ -1,0 +1,249 @@
+"""The PostgreSQL store: any number of processes serve the same accounts over one database.
+
+    store.py        the verbs                      lane.py        few connections, a queue, another attempt
+    catalogue.py    what is remembered of tables   session.py     one connection
+    notices.py      what others change             failures.py    what an error means
+    writer.py       entity group transactions      turns.py       writes of one entity, one after another
+    reader.py       points                         clock.py       times that only grow
+    pages.py        pages                          removal.py     what is left of deleted tables
+    schema.py       init, upgrade, status          statements.py  all SQL, and the schema
+
+Nothing that is remembered here decides anything: every statement that touches entities verifies where they are that
+their table is live. What the database keeps: `docs/storage-format-postgres.md`. What is promised when something fails,
+and why: `docs/adr/0007-postgresql.md`.
+"""
+
+import asyncio
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, Self
+
+from rowkey.errors import ResourceNotFound, TableAlreadyExists, TableNotFound
+from rowkey.model.datetimes import now_ticks
+from rowkey.model.entity import Entity, Key
+from rowkey.model.key_range import KeyRange
+from rowkey.model.writes import Write
+from rowkey.odata.ast import Filter
+from rowkey.store.interface import Page, Table
+from rowkey.store.key_code import code_of, text_of
+from rowkey.store.postgres import statements
+from rowkey.store.postgres.catalogue import Catalogue, KnownTable
+from rowkey.store.postgres.clock import Clock
+from rowkey.store.postgres.failures import SegmentGone
+from rowkey.store.postgres.lane import Lane
+from rowkey.store.postgres.notices import Notices, read_properties
+from rowkey.store.postgres.pages import PageScan, code_range, within_segment
+from rowkey.store.postgres.reader import PointReads
+from rowkey.store.postgres.removal import Removal
+from rowkey.store.postgres.schema import wait_for_schema
+from rowkey.store.postgres.session import Session
+from rowkey.store.postgres.turns import Turn, Turns
+from rowkey.store.postgres.writer import EntityGroup
+
+_POINT_CONNECTIONS = 3
+_PAGE_CONNECTIONS = 2
+_WRITE_CONNECTIONS = 8
+_READ_SECONDS_MAX = 15.0
+_WRITE_SECONDS_MAX = 30.0
+"""The service's own bound for an operation."""
+
+
+class PostgresStore:
+    """A `Store` in a PostgreSQL database that others use at the same time; see the module."""
+
+    def __init__(self, url: str, now: Callable[[], int]) -> None:
+        self._clock = Clock(now)
+        self._loop = asyncio.get_running_loop()
+        self._catalogue = Catalogue()
+        self._turns = Turns()
+        self._points = Lane("points", url, _POINT_CONNECTIONS, seconds_max=_READ_SECONDS_MAX)
+        self._pages = Lane("pages", url, _PAGE_CONNECTIONS, seconds_max=_READ_SECONDS_MAX)
+        self._writes = Lane("writes", url, _WRITE_CONNECTIONS, seconds_max=_WRITE_SECONDS_MAX)
+        self._point_reads = PointReads(self._points)
+        self._notices = Notices(url, self._catalogue)
+        self._removal = Removal(self._pages)
+
+    @classmethod
+    async def open(cls, url: str, *, now: Callable[[], int] = now_ticks) -> Self:
+        """Wait for the database and open it; raises DatabaseError where waiting is no use."""
+        await wait_for_schema(url)
+        store = cls(url, now)
+        await store._read_properties()
+        return store
+
+    async def close(self) -> None:
+        """Finish what was accepted and close the connections."""
+        await self._turns.rest()
+        await self._removal.close()
+        await self._notices.close()
+        await asyncio.gather(self._points.close(), self._pages.close(), self._writes.close())
+
+    # ------------------------------------------------------------ tables
+
+    async def create_table(self, account: str, name: str) -> Table:
+        created = self._clock.tick()
+        row = account, name, name.lower(), created
+        identity = await self._writes.submit(lambda session: session.write(statements.CREATE_TABLE, *row))
+        if identity is None:
+            raise TableAlreadyExists
+        table = Table(account, name, identity, created)
+        self._catalogue.put(KnownTable(table, (identity,), ()))
+        return table
+
+    async def delete_table(self, account: str, name: str) -> None:
+        place = account, _storable(name.lower())
+        identity = await self._writes.submit(lambda session: session.write(statements.DELETE_TABLE, *place))
+        if identity is None:
+            raise ResourceNotFound
+        self._catalogue.forget(identity)
+        self._removal.begin_soon()
+
+    async def find_table(self, account: str, name: str) -> Table | None:
+        known = self._catalogue.find(account, name.lower()) or await self._look_up(account, name.lower())
+        return None if known is None else known.table
+
+    async def list_tables(self, account: str, start: str, limit: int) -> Sequence[Table]:
+        row = account, _storable(start), limit
+        rows = await self._points.submit(lambda session: session.read(statements.LIST_TABLES, *row))
+        return [Table(*row) for row in rows]
+
+    async def _look_up(self, account: str, lower_name: str) -> KnownTable | None:
+        """The table as the database has it, which is remembered."""
+        place = account, _storable(lower_name)
+        rows = await self._points.submit(lambda session: session.read(statements.FIND_TABLE, *place))
+        if not rows:
+            return None
+        *table, segments, bounds = rows[0]
+        known = KnownTable(Table(*table), tuple(segments), tuple(bounds))
+        self._catalogue.put(known)
+        return known
+
+    async def _locate(self, table: Table) -> KnownTable:
+        """Where the table's entities are; raises TableNotFound where it is gone."""
+        known = self._catalogue.get(table.identity) or await self._look_up(table.account, table.name.lower())
+        if known is None or known.table.identity != table.identity:
+            raise TableNotFound
+        return known
+
+    async def _locate_again(self, known: KnownTable) -> None:
+        """A segment of the table is gone: raise TableNotFound if the table is, return if it is elsewhere now."""
+        self._catalogue.forget(known.table.identity)
+        if (await self._locate(known.table)).segments == known.segments:
+            raise TableNotFound
+
+    # ------------------------------------------------------------ entities
+
+    async def get(self, table: Table, key: Key) -> str | None:
+        partition_key, row_key = code_of(key.partition_key), code_of(key.row_key)
+        while True:
+            known = self._catalogue.get(table.identity) or await self._locate(table)
+            try:
+                return await self._point_reads.get(known.segment_of(partition_key), partition_key, row_key)
+            except SegmentGone:
+                await self._locate_again(known)
+
+    async def write(self, table: Table, writes: Sequence[Write]) -> Sequence[Entity | None]:
+        if not writes:
+            await self._locate(table)
+            return []
+        partition_key = code_of(writes[0].key.partition_key)
+        while True:
+            known = self._catalogue.get(table.identity) or await self._locate(table)
+            group = EntityGroup(known.segment_of(partition_key), partition_key, writes, self._clock)
+            try:
+                return await self._write_in_turn(group)
+            except SegmentGone:
+                await self._locate_again(known)
+
+    def _write_in_turn(self, group: EntityGroup) -> "asyncio.Future[list[Entity | None]]":
+        """Apply a group when those before it that write the same entities are done; a caller that leaves stops none."""
+        answer: asyncio.Future[Any] = self._loop.create_future()
+
+        def begin(turn: Turn) -> None:
+            self._writes.submit(group.run).add_done_callback(partial(finish, turn))
+
+        def finish(turn: Turn, result: "asyncio.Future[Any]") -> None:
+            self._turns.end(turn)
+            error = result.exception()
+            if answer.done():
+                return
+            if error is None:
+                answer.set_result(result.result())
+            else:
+                answer.set_exception(error)
+
+        self._turns.take(group.keys, begin)
+        return answer
+
+    async def scan(
+        self,
+        table: Table,
+        ranges: Sequence[KeyRange],
+        *,
+        limit: int,
+        bytes_max: int,
+        seconds_max: float,
+        predicate: Filter | None,
+    ) -> Page:
+        coded = [code_range(key_range) for key_range in ranges]
+        while True:
+            known = self._catalogue.get(table.identity) or await self._locate(table)
+            position = known.position_of(coded[0].start[0]) if coded else 0
+            inside, beyond = within_segment(coded, known.bounds, position)
+            scan = PageScan(
+                known.segments[position],
+                inside,
+                limit=limit,
+                bytes_max=bytes_max,
+                seconds_max=seconds_max,
+                predicate=predicate,
+            )
+            try:
+                page: Page = await self._pages.submit(scan.run)
+            except SegmentGone:
+                await self._locate_again(known)
+                continue
+            if page.next_key is None and beyond is not None:
+                return Page(page.text, page.count, Key(*map(text_of, beyond)), page.looked_at)
+            return page
+
+    # ------------------------------------------------------------ settings
+
+    async def get_policies(self, table: Table) -> str:
+        place = table.account, table.name.lower(), table.identity
+        rows = await self._points.submit(lambda session: session.read(statements.GET_POLICIES, *place))
+        if not rows:
+            self._catalogue.forget(table.identity)
+            raise TableNotFound
+        text: str = rows[0][0]
+        return text
+
+    async def set_policies(self, table: Table, text: str) -> None:
+        row = table.account, table.name.lower(), table.identity, text
+        if await self._writes.submit(lambda session: session.write(statements.SET_POLICIES, *row)) is None:
+            self._catalogue.forget(table.identity)
+            raise TableNotFound
+
+    async def get_properties(self, account: str) -> Mapping[str, str]:
+        return self._catalogue.properties(account)
+
+    async def set_properties(self, account: str, sections: Mapping[str, str]) -> None:
+        row = account, list(sections.keys()), list(sections.values())
+
+        async def put(session: Session) -> Sequence[Any]:
+            await session.write(statements.SET_PROPERTIES, *row)
+            return await session.read(statements.LIST_PROPERTIES)
+
+        async with self._notices.refreshing:
+            rows = await self._writes.submit(put)
+            self._catalogue.put_properties(read_properties(rows))
+
+    async def _read_properties(self) -> None:
+        rows = await self._points.submit(lambda session: session.read(statements.LIST_PROPERTIES))
+        self._catalogue.put_properties(read_properties(rows))
+
+
+def _storable(name: str) -> str:
+    """A name as the database can compare it: no stored name has what is replaced, and the order stays."""
+    return re.sub("[\ud800-\udfff]", "\ufffd", name.replace("\0", "\x01"))

@@ -1,0 +1,565 @@
+"""A server of several processes is one server: what one of them answered, all of them know, whoever of them dies.
+
+A connection stays with one worker. Which one it is shows in the request ids, whose beginning is each process's own.
+"""
+
+from __future__ import annotations
+
+import http.client
+import itertools
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlsplit
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from tests.conftest import Server, ServerProcess
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a system that can fork processes")
+
+WORKERS = 3
+ROUNDS = 200
+SECONDS_MAX = 30.0
+ANSWER_SECONDS_MAX = 20.0
+
+
+class Client:
+    """One connection, without retries."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._url = urlsplit(server.endpoint)
+        self._connection = http.client.HTTPConnection(self._url.netloc, timeout=ANSWER_SECONDS_MAX)
+        self.worker = ""
+        """What the request ids of the process begin with that has answered last."""
+
+    def ask(
+        self, method: str, path: str, body: bytes | str = b"", headers: Mapping[str, str] | None = None
+    ) -> tuple[int, dict[str, str], bytes]:
+        """Send a request to a path below the account; its answer as status, headers and body."""
+        content = body.encode() if isinstance(body, str) else body
+        target = self._url.path + path
+        kind = {"Content-Type": "application/json"} if content else {}
+        common = {"Accept": "application/json", "x-ms-version": "2019-02-02", **kind, **(headers or {})}
+        self._connection.request(method, target, content or None, self._server.sign(method, target, common))
+        answer = self._connection.getresponse()
+        fields = {name.lower(): value for name, value in answer.getheaders()}
+        self.worker = fields["x-ms-request-id"].rpartition("-")[0]
+        return answer.status, fields, answer.read()
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+@pytest.fixture
+def workers(own_server_with: Callable[..., ServerProcess]) -> ServerProcess:
+    """A server with several workers."""
+    return own_server_with("--workers", str(WORKERS))
+
+
+@pytest.fixture
+def clients(workers: ServerProcess) -> Iterator[list[Client]]:
+    """A client of each worker; a table `Things` is there."""
+    clients = one_of_each(workers.server, WORKERS)
+    assert clients[0].ask("POST", "/Tables", '{"TableName":"Things"}')[0] == 201
+    yield clients
+    for client in clients:
+        client.close()
+
+
+def one_of_each(server: Server, number: int) -> list[Client]:
+    """Connections to different workers; the system chooses, so connect until each was met."""
+    found: dict[str, Client] = {}
+    deadline = time.monotonic() + SECONDS_MAX
+    while len(found) < number:
+        assert time.monotonic() < deadline, f"only {len(found)} workers answer"
+        client = Client(server)
+        try:
+            client.ask("GET", "/Tables")
+        except OSError:
+            client.close()
+            continue
+        if found.setdefault(client.worker, client) is not client:
+            client.close()
+    return list(found.values())
+
+
+def all_serve(server: Server) -> None:
+    """Wait until each worker has answered."""
+    for client in one_of_each(server, WORKERS):
+        client.close()
+
+
+def ask_once(server: Server, method: str, path: str, headers: Mapping[str, str] | None = None) -> int:
+    """The status of the answer to a request that has a connection of its own."""
+    client = Client(server)
+    status, _, _ = client.ask(method, path, headers=headers)
+    client.close()
+    return status
+
+
+def processes_of(server: ServerProcess) -> dict[int, int]:
+    """The processes of the workers by their numbers, as the log tells; 1 writes."""
+    begun = re.findall(r"worker (\d+) \(process (\d+)\)(?:, which writes)? begins", server.read_log())
+    return {int(number): int(process) for number, process in begun}
+
+
+def entity(text: str = "") -> str:
+    return json.dumps({"PartitionKey": "p", "RowKey": "r", "Text": text})
+
+
+ENTITY = "/Things(PartitionKey='p',RowKey='r')"
+ANY = {"If-Match": "*"}
+
+
+# ---------------------------------------------------------------- one server
+
+
+def test_all_workers_serve(clients: list[Client]) -> None:
+    assert len({client.worker for client in clients}) == WORKERS
+
+
+def test_what_one_worker_answered_all_others_show(clients: list[Client]) -> None:
+    """The reader's request is sent after the writer has its answer: whatever is older than that is wrong."""
+    for number in range(ROUNDS):
+        writer = clients[number % WORKERS]
+        status, headers, _ = writer.ask("PUT", ENTITY, json.dumps({"N": number}))
+        assert status == 204
+        for client in clients:
+            status, seen, body = client.ask("GET", ENTITY)
+            assert (status, seen["etag"], json.loads(body)["N"]) == (200, headers["etag"], number)
+            page = json.loads(client.ask("GET", "/Things()")[2])["value"]
+            assert [one["N"] for one in page] == [number]
+        assert clients[(number + 1) % WORKERS].ask("DELETE", ENTITY, headers=ANY)[0] == 204
+        assert [client.ask("GET", ENTITY)[0] for client in clients] == [404] * WORKERS
+
+
+def test_a_pipelined_request_is_no_older_than_it_was_sent(workers: ServerProcess, clients: list[Client]) -> None:
+    """While one connection is asked again and again, its worker shares read transactions between requests."""
+    stop = threading.Event()
+    readers = [threading.Thread(target=read_until, args=(workers.server, stop)) for _ in range(8)]
+    clients[0].ask("PUT", ENTITY, json.dumps({"N": -1}))
+    for reader in readers:
+        reader.start()
+    try:
+        for number in range(ROUNDS):
+            assert clients[number % WORKERS].ask("PUT", ENTITY, json.dumps({"N": number}))[0] == 204
+            seen = [json.loads(client.ask("GET", ENTITY)[2])["N"] for client in clients]
+            assert seen == [number] * WORKERS
+    finally:
+        stop.set()
+        for reader in readers:
+            reader.join()
+
+
+def read_until(server: Server, stop: threading.Event) -> None:
+    client = Client(server)
+    while not stop.is_set():
+        assert client.ask("GET", ENTITY)[0] == 200
+    client.close()
+
+
+def test_etags_guard_increments_of_all_workers(workers: ServerProcess, clients: list[Client]) -> None:
+    clients[0].ask("POST", "/Things", '{"PartitionKey":"p","RowKey":"r","N":0}')
+    each, conflicts = 25, Counter[int]()
+
+    def increment() -> None:
+        client = Client(workers.server)
+        done = 0
+        while done < each:
+            _, headers, body = client.ask("GET", ENTITY)
+            more = json.dumps({"N": json.loads(body)["N"] + 1})
+            status, _, _ = client.ask("PATCH", ENTITY, more, {"If-Match": headers["etag"]})
+            conflicts[status] += 1
+            done += status == 204
+        client.close()
+
+    together([increment] * 8)
+    assert json.loads(clients[0].ask("GET", ENTITY)[2])["N"] == 8 * each
+    assert conflicts.keys() == {204, 412}
+
+
+def test_transactions_of_several_workers_are_whole(clients: list[Client]) -> None:
+    """Each writes all entities of the partition; a page always shows those of one transaction."""
+
+    def write(client: Client) -> None:
+        for number in range(30):
+            assert client.ask("POST", "/$batch", batch(f"{client.worker}-{number}"), BATCH)[0] == 202
+
+    def read(client: Client) -> None:
+        for _ in range(60):
+            page = json.loads(client.ask("GET", "/Things()")[2])["value"]
+            assert len({one["Text"] for one in page}) <= 1
+            assert len(page) in (0, 20)
+
+    together([lambda client=client: write(client) for client in clients[:2]] + [lambda: read(clients[2])])
+
+
+BATCH = {"Content-Type": "multipart/mixed; boundary=b"}
+
+
+def batch(text: str, condition: str = "") -> str:
+    """A transaction that writes twenty entities."""
+    url = "http://x/devstoreaccount1/Things(PartitionKey='p',RowKey='{:02}')"
+    head = f"--c\r\nContent-Type: application/http\r\n\r\nPUT {url} HTTP/1.1\r\n{condition}"
+    body = json.dumps({"Text": text})
+    parts = [f"{head.format(row)}Content-Type: application/json\r\n\r\n{body}\r\n" for row in range(20)]
+    return f"--b\r\nContent-Type: multipart/mixed; boundary=c\r\n\r\n{''.join(parts)}--c--\r\n--b--\r\n"
+
+
+def test_a_transaction_that_fails_changes_nothing_and_says_where(clients: list[Client]) -> None:
+    for client in clients:
+        _, _, answer = client.ask("POST", "/$batch", batch("x", "If-Match: *\r\n"), BATCH)
+        assert b"HTTP/1.1 404" in answer
+        assert b"0:The specified resource does not exist" in answer
+        assert json.loads(client.ask("GET", "/Things()")[2])["value"] == []
+
+
+def test_tables_come_and_go_for_all_at_once(clients: list[Client]) -> None:
+    for number in range(ROUNDS // 4):
+        first, second = clients[number % WORKERS], clients[(number + 1) % WORKERS]
+        assert first.ask("POST", "/Tables", '{"TableName":"Fleeting"}')[0] == 201
+        for client in clients:
+            assert client.ask("POST", "/Tables", '{"TableName":"fleeting"}')[0] == 409
+            assert client.ask("GET", "/Tables('Fleeting')")[0] == 200
+            assert client.ask("GET", "/FLEETING()")[0] == 200
+            assert b'"Fleeting"' in client.ask("GET", "/Tables")[2]
+        assert second.ask("POST", "/Fleeting", entity())[0] == 201
+        assert first.ask("GET", ENTITY.replace("Things", "Fleeting"))[0] == 200
+        assert second.ask("DELETE", "/Tables('Fleeting')")[0] == 204
+        for client in clients:
+            assert client.ask("GET", "/Fleeting()")[0] == 404
+            assert b"TableNotFound" in client.ask("GET", ENTITY.replace("Things", "Fleeting"))[2]
+            assert b"TableNotFound" in client.ask("POST", "/Fleeting", entity())[2]
+            assert b"Fleeting" not in client.ask("GET", "/Tables")[2]
+
+
+def test_access_policies_are_the_same_for_all_at_once(clients: list[Client]) -> None:
+    for number in range(ROUNDS // 4):
+        policy = (
+            '<?xml version="1.0" encoding="utf-8"?><SignedIdentifiers><SignedIdentifier>'
+            f"<Id>id{number}</Id><AccessPolicy><Permission>r</Permission></AccessPolicy>"
+            "</SignedIdentifier></SignedIdentifiers>"
+        )
+        assert clients[number % WORKERS].ask("PUT", "/Things?comp=acl", policy, XML)[0] == 204
+        assert all(f"<Id>id{number}<" in client.ask("GET", "/Things?comp=acl")[2].decode() for client in clients)
+
+
+def test_service_properties_are_the_same_for_all_at_once(clients: list[Client]) -> None:
+    for number in range(ROUNDS // 4):
+        properties = (
+            '<?xml version="1.0" encoding="utf-8"?><StorageServiceProperties><Cors><CorsRule>'
+            f"<AllowedOrigins>http://a{number}</AllowedOrigins><AllowedMethods>GET</AllowedMethods>"
+            "<MaxAgeInSeconds>1</MaxAgeInSeconds><ExposedHeaders>x</ExposedHeaders><AllowedHeaders>x</AllowedHeaders>"
+            "</CorsRule></Cors></StorageServiceProperties>"
+        )
+        assert clients[number % WORKERS].ask("PUT", SERVICE_PROPERTIES, properties, XML)[0] == 202
+        for client in clients:
+            assert f"http://a{number}<" in client.ask("GET", SERVICE_PROPERTIES)[2].decode()
+            headers = client.ask("GET", "/Tables", headers={"Origin": f"http://a{number}"})[1]
+            assert headers["access-control-allow-origin"] == f"http://a{number}"
+
+
+SERVICE_PROPERTIES = "/?restype=service&comp=properties"
+XML = {"Content-Type": "application/xml"}
+
+
+def together(steps: Sequence[Callable[[], object]]) -> None:
+    """Run all in threads of their own; the first failure is raised."""
+    failures: list[BaseException] = []
+
+    def run(step: Callable[[], object]) -> None:
+        try:
+            step()
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=run, args=(step,)) for step in steps]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if failures:
+        raise failures[0]
+
+
+# ---------------------------------------------------------------- deaths
+
+
+@dataclass
+class Ledger:
+    """What writers were told."""
+
+    confirmed: set[str] = field(default_factory=set)
+    doubtful: set[str] = field(default_factory=set)
+    statuses: Counter[int] = field(default_factory=Counter)
+    cut: int = 0
+    """Connections that ended before an answer."""
+    codes: Counter[str] = field(default_factory=Counter)
+
+
+class Load:
+    """Threads that insert entities until they are told to stop, whatever becomes of the workers."""
+
+    def __init__(self, server: Server, writers: int = 12) -> None:
+        self.ledger = Ledger()
+        self._server = server
+        self._stop = threading.Event()
+        self._threads = [threading.Thread(target=self._insert, args=(f"{number}",)) for number in range(writers)]
+
+    def __enter__(self) -> Ledger:
+        for thread in self._threads:
+            thread.start()
+        return self.ledger
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        for thread in self._threads:
+            thread.join()
+
+    def _insert(self, name: str) -> None:
+        client = Client(self._server)
+        ledger = self.ledger
+        for number in itertools.count():
+            if self._stop.is_set():
+                break
+            key = f"{name}-{number}"
+            body = json.dumps({"PartitionKey": key, "RowKey": "", "Text": key * 50})
+            try:
+                status, _, answer = client.ask("POST", "/Things", body, {"Prefer": "return-no-content"})
+            except (OSError, http.client.HTTPException):
+                ledger.doubtful.add(key)
+                ledger.cut += 1
+                client.close()
+                client = Client(self._server)
+                time.sleep(0.02)
+                continue
+            ledger.statuses[status] += 1
+            if status == 204:
+                ledger.confirmed.add(key)
+            else:
+                ledger.codes[json.loads(answer)["odata.error"]["code"]] += 1
+                if status != 503:  # which says that nothing happened
+                    ledger.doubtful.add(key)
+        client.close()
+
+
+def read_keys(server: Server) -> set[str]:
+    """All keys of the table, page by page; every entity must be whole."""
+    client = Client(server)
+    keys: set[str] = set()
+    query = ""
+    while True:
+        status, headers, body = client.ask("GET", "/Things()" + query)
+        assert status == 200
+        page: list[dict[str, Any]] = json.loads(body)["value"]
+        assert all(one["Text"] == one["PartitionKey"] * 50 for one in page)
+        keys |= {one["PartitionKey"] for one in page}
+        if "x-ms-continuation-nextpartitionkey" not in headers:
+            client.close()
+            return keys
+        query = f"?NextPartitionKey={quote(headers['x-ms-continuation-nextpartitionkey'])}&NextRowKey="
+
+
+def check(ledger: Ledger, server: Server) -> None:
+    """What was confirmed is there, and nothing that was certainly refused."""
+    stored = read_keys(server)
+    assert ledger.confirmed <= stored
+    assert stored <= ledger.confirmed | ledger.doubtful
+    assert len(ledger.confirmed) > 100
+    assert ledger.statuses.keys() <= {204, 500, 503}
+    assert ledger.codes.keys() <= {"OperationTimedOut", "ServerBusy"}
+
+
+def wait_until(is_so: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + SECONDS_MAX
+    while not is_so():
+        assert time.monotonic() < deadline, "it does not come to pass"
+        time.sleep(0.02)
+
+
+def wait_for_next(server: ServerProcess, number: int, process: int) -> None:
+    """Wait until the worker `number` is another process than this one."""
+    wait_until(lambda: processes_of(server)[number] != process)
+
+
+def wait_for_end(processes: Iterable[int]) -> None:
+    left = list(processes)
+    wait_until(lambda: not any(is_running(process) for process in left))
+
+
+def is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("number", [1, 2], ids=["the one that writes", "another"])
+def test_a_worker_that_is_killed_is_replaced_and_loses_nothing(
+    workers: ServerProcess, clients: list[Client], number: int
+) -> None:
+    with Load(workers.server) as ledger:
+        for _ in range(2):
+            killed = processes_of(workers)[number]
+            time.sleep(0.5)
+            os.kill(killed, signal.SIGKILL)
+            wait_for_next(workers, number, killed)
+            all_serve(workers.server)
+        confirmed = len(ledger.confirmed)
+        wait_until(lambda: len(ledger.confirmed) > confirmed + 50)
+    check(ledger, workers.server)
+    assert ledger.cut  # those who were connected to it
+    assert f"worker {number} (process {killed})" in workers.read_log()
+    assert "was killed by signal 9; it is replaced" in workers.read_log()
+
+
+def test_a_write_that_was_handed_to_a_dead_writer_may_have_happened(
+    workers: ServerProcess, clients: list[Client]
+) -> None:
+    """The writer is stopped, given a write by another worker, and killed: 500 OperationTimedOut, and not repeated."""
+    writer = processes_of(workers)[1]
+    os.kill(writer, signal.SIGSTOP)
+    answers: list[tuple[int, dict[str, str], bytes]] = []
+
+    def insert(client: Client) -> None:
+        try:
+            answers.append(client.ask("POST", "/Things", entity("once")))
+        except (OSError, http.client.HTTPException):
+            pass  # the writer's own connection
+
+    threads = [threading.Thread(target=insert, args=(client,)) for client in clients]
+    for thread in threads:
+        thread.start()
+    time.sleep(0.3)
+    os.kill(writer, signal.SIGKILL)
+    for thread in threads:
+        thread.join()
+    assert [(status, json.loads(body)["odata.error"]["code"]) for status, _, body in answers] == [
+        (500, "OperationTimedOut")
+    ] * (WORKERS - 1)
+    assert ask_once(workers.server, "GET", ENTITY) == 404
+
+
+def test_reads_go_on_while_the_writer_is_away(workers: ServerProcess, clients: list[Client]) -> None:
+    clients[0].ask("POST", "/Things", entity("here"))
+    writer = processes_of(workers)[1]
+    os.kill(writer, signal.SIGSTOP)
+    seen = 0
+    for client in clients:
+        client._connection.timeout = 1.0
+        if client._connection.sock is not None:
+            client._connection.sock.settimeout(1.0)
+        try:
+            seen += client.ask("GET", ENTITY)[0] == 200
+        except TimeoutError:
+            client.close()
+    os.kill(writer, signal.SIGCONT)
+    assert seen == WORKERS - 1
+
+
+def test_workers_end_with_a_supervisor_that_is_killed(workers: ServerProcess, clients: list[Client]) -> None:
+    """And the next server begins at once, with all that was confirmed."""
+    for _ in range(2):
+        left = list(processes_of(workers).values())
+        with Load(workers.server) as ledger:
+            time.sleep(0.7)
+            workers.kill()
+        wait_for_end(left)
+        workers.start()
+        stored = read_keys(workers.server)
+        assert ledger.confirmed <= stored
+        assert len(ledger.confirmed) > 20
+        for key in stored:
+            ask_once(workers.server, "DELETE", f"/Things(PartitionKey='{key}',RowKey='')", headers=ANY)
+
+
+def test_a_worker_that_ends_again_and_again_is_reported(workers: ServerProcess, clients: list[Client]) -> None:
+    for _ in range(5):
+        killed = processes_of(workers)[2]
+        os.kill(killed, signal.SIGKILL)
+        wait_for_next(workers, 2, killed)
+    assert "in a row that did not last; the next one begins in" in workers.read_log()
+    all_serve(workers.server)
+
+
+# ---------------------------------------------------------------- begin and end
+
+
+def test_a_stop_under_load_answers_what_was_begun(workers: ServerProcess, clients: list[Client]) -> None:
+    with Load(workers.server) as ledger:
+        time.sleep(0.5)
+        begun = time.monotonic()
+        workers.stop()  # asserts the exit code, and that there is no traceback in the log
+        took = time.monotonic() - begun
+    assert took < 8
+    assert not any(is_running(process) for process in processes_of(workers).values())
+    assert ledger.statuses.keys() == {204}
+    workers.start()
+    check(ledger, workers.server)
+
+
+def test_a_stop_leaves_one_complete_file(workers: ServerProcess, clients: list[Client], tmp_path: Path) -> None:
+    for client in clients:
+        client.ask("POST", "/Things", entity().replace('"r"', f'"{client.worker}"'))
+    workers.stop()
+    assert (tmp_path / "data" / "rowkey.db").exists()
+    assert not (tmp_path / "data" / "rowkey.db-wal").exists()
+
+
+def run_rowkey(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "rowkey", "serve", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=SECONDS_MAX,
+    )
+
+
+def test_a_second_server_on_the_folder_is_refused(workers: ServerProcess, tmp_path: Path) -> None:
+    for number in ("1", "2"):
+        result = run_rowkey("--port", "0", "--data", str(tmp_path / "data"), "--workers", number)
+        assert result.returncode == 1
+        assert "is in use by another Rowkey process" in result.stderr
+
+
+def test_a_second_server_on_the_port_is_refused(workers: ServerProcess, tmp_path: Path) -> None:
+    """The system would let both have it, as both say that they share it."""
+    port = str(urlsplit(workers.server.endpoint).port)
+    for number in ("1", "2"):
+        result = run_rowkey("--port", port, "--data", str(tmp_path / "other"), "--workers", number)
+        assert result.returncode == 1
+        assert "the port is in use" in result.stderr
+
+
+def test_what_keeps_a_worker_from_starting_is_said_as_without_workers(tmp_path: Path) -> None:
+    (tmp_path / "rowkey.db").write_text("no database" * 100)
+    results = [run_rowkey("--port", "0", "--data", str(tmp_path), "--workers", number) for number in ("1", "2")]
+    assert [result.returncode for result in results] == [1, 1]
+    assert results[1].stderr.splitlines()[-1] == results[0].stderr.splitlines()[-1]
+
+
+def test_a_second_signal_ends_all_at_once(own_server_with: Callable[..., ServerProcess]) -> None:
+    server = own_server_with("--workers", "2", "--drain-seconds", "60")
+    assert server._process is not None
+    server._process.terminate()
+    wait_until(lambda: "draining" in server.read_log())
+    server._process.terminate()
+    assert server._process.wait(5) == 1
+    wait_for_end(processes_of(server).values())
+    server._process = None

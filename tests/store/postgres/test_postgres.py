@@ -1,0 +1,34 @@
+"""The PostgreSQL store keeps the contract of `store/interface.py`, over a real server."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from rowkey.store.checked import CheckedStore
+from rowkey.store.postgres.store import PostgresStore
+from rowkey.store.testing import DurabilityConformance, FixedClock, StoreConformance
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from rowkey.store.interface import Store
+    from rowkey.store.testing.durability import OpenStore
+
+
+class TestPostgresStore(StoreConformance):
+    @pytest.fixture
+    async def store(self, empty_database: str, clock: FixedClock) -> AsyncIterator[Store]:
+        store = await PostgresStore.open(empty_database, now=clock)
+        yield CheckedStore(store)
+        await store.close()
+
+
+class TestReopenedStore(DurabilityConformance):
+    @pytest.fixture
+    def open_store(self, empty_database: str, clock: FixedClock) -> OpenStore:
+        async def open_store() -> Store:
+            return CheckedStore(await PostgresStore.open(empty_database, now=clock))
+
+        return open_store

@@ -1,0 +1,144 @@
+"""Clients of a store that know what must be there: what was confirmed, and what may have happened.
+
+Each client has a partition of its own and does one thing at a time, so the state of each of its entities is known but
+for the one write that was under way when the end came.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from rowkey.errors import ServiceError
+from rowkey.model.entity import Key, members_of
+from rowkey.model.writes import Condition, Mode, Write
+from rowkey.store.testing.samples import delete, insert, int32, member, merge, replace, scan_pages, string
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Mapping, Sequence
+
+    from rowkey.model.entity import Entity
+    from rowkey.store.interface import Store, Table
+
+ACCOUNT = "account"
+GROUP = [f"group-{number}" for number in range(5)]
+"""Row keys of the entities that are only ever written together, with the same value."""
+PADDING = "x" * 1500
+"""So that some entities need several pages."""
+
+State = dict[str, str] | None
+"""The members of an entity, None where there is none."""
+
+
+@dataclass
+class Client:
+    """One client and its ledger."""
+
+    name: str
+    confirmed: dict[str, State] = field(default_factory=dict)
+    """By row key, as the last confirmed write left it; its timestamp stands in `latest`."""
+    unsure: dict[str, State] = field(default_factory=dict)
+    """What the write under way would make of its entities."""
+    latest: dict[str, int] = field(default_factory=dict)
+    """The greatest timestamp that was ever confirmed for a row key."""
+    count: int = 0
+    refused: int = 0
+
+    async def write(self, store: Store, table: Table, chance: random.Random) -> bool:
+        """Do something; returns whether it was confirmed."""
+        self.count += 1
+        writes = self._choose(chance)
+        before = dict(self.confirmed)
+        self.unsure = {write.key.row_key: _after(before.get(write.key.row_key), write) for write in writes}
+        try:
+            entities = await store.write(table, writes)
+        except ServiceError as error:
+            if type(error).__name__ == "StoreUnavailable":  # it promises that nothing happened
+                self.unsure = {}
+            self.refused += 1
+            return False
+        self._confirm(writes, entities)
+        return True
+
+    def _confirm(self, writes: Sequence[Write], entities: Sequence[Entity | None]) -> None:
+        for write, entity in zip(writes, entities, strict=True):
+            row_key = write.key.row_key
+            self.confirmed[row_key] = self.unsure[row_key]
+            if entity is not None:
+                assert entity.timestamp > self.latest.get(row_key, 0), "an ETag came twice, or went back"
+                self.latest[row_key] = entity.timestamp
+                assert members_of(entity.text) == self.confirmed[row_key]
+        self.unsure = {}
+
+    def _choose(self, chance: random.Random) -> list[Write]:
+        there = [row_key for row_key, state in self.confirmed.items() if state is not None and row_key not in GROUP]
+        gone = [row_key for row_key, state in self.confirmed.items() if state is None]
+        fate = chance.random()
+        number = int32(self.count)
+        if fate < 0.3:
+            return [replace(self.name, row_key, Value=number) for row_key in GROUP]
+        if fate < 0.45 and there:
+            return [merge(self.name, chance.choice(there), Merged=number)]
+        if fate < 0.6 and there:
+            return [delete(self.name, chance.choice(there))]
+        if fate < 0.7 and gone:
+            return [insert(self.name, chance.choice(gone), Again=number)]
+        padding = string(PADDING * chance.choice([0, 0, 1, 4]))
+        return [insert(self.name, f"{self.count:06}", Value=number, Padding=padding)]
+
+    async def verify(self, stored: Mapping[str, tuple[int, State]]) -> list[str]:
+        """What is wrong with the entities of this client's partition, as found, by row key."""
+        faults: list[str] = []
+        happened = {
+            row_key: stored.get(row_key, (0, None))[1] == state
+            for row_key, state in self.unsure.items()
+            if state != self.confirmed.get(row_key)
+        }
+        if len(set(happened.values())) > 1:
+            faults.append(f"{self.name}: a transaction is torn: {happened}")
+        for row_key in {*self.confirmed, *stored}:
+            timestamp, state = stored.get(row_key, (0, None))
+            if row_key in self.unsure and state == self.unsure[row_key]:
+                continue
+            if state != self.confirmed.get(row_key):
+                faults.append(f"{self.name} {row_key}: {state} instead of {self.confirmed.get(row_key)}")
+            elif state is not None and timestamp != self.latest[row_key]:
+                faults.append(f"{self.name} {row_key}: another ETag than was confirmed")
+        return faults
+
+    async def verify_etags(self, store: Store, table: Table) -> None:
+        """Write everything once more: no ETag may be one that was there before."""
+        for row_key, before in self.latest.items():
+            entities = await store.write(table, [replace(self.name, row_key, Value=int32(0))])
+            assert entities[0] is not None
+            assert entities[0].timestamp > before, "an ETag came back"
+
+
+def _after(state: State, write: Write) -> State:
+    if write.mode is Mode.DELETE:
+        return None
+    if write.mode is Mode.MERGE and state is not None:
+        return dict(sorted({**state, **write.members}.items()))
+    return dict(write.members)
+
+
+async def read_stored(store: Store, table: Table) -> dict[str, dict[str, tuple[int, State]]]:
+    """All entities of a table by partition key and row key: timestamp and members."""
+    from rowkey.store.checked import split_page, verify_wire_text
+
+    stored: dict[str, dict[str, tuple[int, State]]] = {}
+    for page in await scan_pages(store, table):
+        for text in split_page(page.text):
+            key, timestamp = verify_wire_text(text)
+            assert key.row_key not in stored.get(key.partition_key, {}), "an entity appears twice"
+            stored.setdefault(key.partition_key, {})[key.row_key] = timestamp, members_of(text)
+    return stored
+
+
+async def faults_of(clients: Sequence[Client], store: Store, table: Table) -> list[str]:
+    """Everything that is not as the ledgers of the clients say."""
+    stored = await read_stored(store, table)
+    faults = [fault for client in clients for fault in await client.verify(stored.get(client.name, {}))]
+    strangers = stored.keys() - {client.name for client in clients}
+    return [*faults, *(f"a partition that nobody wrote: {name}" for name in strangers)]
