@@ -46,6 +46,12 @@ class TestDecode:
         assert (operation.start, operation.top, operation.select) == (start, top, select)
         assert operation.format is Format.MINIMAL_METADATA
 
+    @pytest.mark.parametrize(("query", "seconds"), [("", 5), ("?timeout=90", 5), ("?timeout=0", 5), ("?timeout=2", 2)])
+    def test_a_page_takes_no_longer_than_the_client_waits(self, client: Client, query: str, seconds: float) -> None:
+        operation = client.decode("GET", "/Orders" + query)
+        assert isinstance(operation, QueryEntities)
+        assert operation.seconds == seconds
+
     @pytest.mark.parametrize(
         ("query", "error"),
         [

@@ -10,7 +10,7 @@ from rowkey.model.key_range import KeyRange
 from rowkey.model.limits import PAGE_BYTES_MAX, PAGE_SECONDS_MAX
 from rowkey.model.rights import Right
 from rowkey.odata.continuation import read_entity_start, write_continuation
-from rowkey.odata.options import read_select, read_top
+from rowkey.odata.options import read_select, read_timeout, read_top
 from rowkey.odata.parser import parse_filter
 from rowkey.odata.planner import QueryPlan, clip, plan_query, within
 from rowkey.operations.operation import Operation, require_table
@@ -24,7 +24,10 @@ from rowkey.wire.request import Response
 
 @dataclass(slots=True)
 class QueryEntities(Operation):
-    """One page of a query; `start` is where the last page ended, `select` None means all properties."""
+    """One page of a query, gathered within `seconds`; `start` is where the last page ended.
+
+    `select` None means all properties.
+    """
 
     right = Right.QUERY
 
@@ -32,6 +35,7 @@ class QueryEntities(Operation):
     plan: QueryPlan
     start: Key | None
     top: int
+    seconds: float
     format: Format
     select: Sequence[str] | None
 
@@ -41,7 +45,9 @@ class QueryEntities(Operation):
         wanted = body_format(call.format)
         plan = _plan(options.get("$filter", "").strip())
         select = read_select(options.get("$select"), call.version.date)
-        return cls(call.resource.table, plan, read_entity_start(options), read_top(options.get("$top")), wanted, select)
+        start, top = read_entity_start(options), read_top(options.get("$top"))
+        seconds = min(PAGE_SECONDS_MAX, read_timeout(options.get("timeout")))
+        return cls(call.resource.table, plan, start, top, seconds, wanted, select)
 
     def confine(self, bounds: KeyRange) -> bool:
         self.plan = self.plan._replace(ranges=within(self.plan.ranges, bounds))
@@ -55,7 +61,7 @@ class QueryEntities(Operation):
             ranges,
             limit=self.top,
             bytes_max=PAGE_BYTES_MAX,
-            seconds_max=PAGE_SECONDS_MAX,
+            seconds_max=self.seconds,
             predicate=self.plan.residual,
         )
 

@@ -8,7 +8,7 @@ import pytest
 
 from rowkey.store.checked import CheckedStore
 from rowkey.store.postgres.store import PostgresStore
-from rowkey.store.testing import DurabilityConformance, FixedClock, StoreConformance
+from rowkey.store.testing import DurabilityConformance, StoreConformance
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 
 class TestPostgresStore(StoreConformance):
     @pytest.fixture
-    async def store(self, empty_database: str, clock: FixedClock) -> AsyncIterator[Store]:
-        store = await PostgresStore.open(empty_database, now=clock)
+    async def store(self, empty_database: str) -> AsyncIterator[Store]:
+        store = await PostgresStore.open(empty_database)
         yield CheckedStore(store)
         await store.close()
 
 
 class TestReopenedStore(DurabilityConformance):
     @pytest.fixture
-    def open_store(self, empty_database: str, clock: FixedClock) -> OpenStore:
+    def open_store(self, empty_database: str) -> OpenStore:
         async def open_store() -> Store:
-            return CheckedStore(await PostgresStore.open(empty_database, now=clock))
+            return CheckedStore(await PostgresStore.open(empty_database))
 
         return open_store
