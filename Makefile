@@ -5,13 +5,15 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 UV     := uv==0.13.8
 LOCK   := $(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11
+AUDIT  := pip-audit==2.10.1
+ADVICE := https://pypi.org/pypi/pip/25.0/json
 NPM    := tests/clients/js/node_modules/.package-lock.json
 HAS_BROWSER := { command -v chromium || command -v google-chrome; } >/dev/null
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help run test lint types contracts unit compatibility bench format lock npm chromium clean
+.PHONY: help run test lint types contracts unit compatibility fuzz audit bench format lock npm chromium clean
 
 help: ## list the recipes
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,6 +39,18 @@ unit: $(VENV)/test.stamp npm chromium ## run all tests; ARGS="tests/odata -k fil
 compatibility: $(VENV)/test.stamp npm ## write docs/compatibility-matrix.md, from what its tests show
 	$(BIN)/pytest --write-compatibility
 
+fuzz: $(VENV)/test.stamp ## fuzz every reader of strangers' bytes; ARGS="--seconds 3600 http filter" chooses time and readers
+	@$(BIN)/pip install --quiet --require-hashes -r requirements/fuzz.lock || echo "no atheris here: inputs are random"
+	PYTHONPATH=. $(BIN)/python tests/fuzz/run.py $(ARGS)
+
+audit: $(BIN)/pip ## look for known weaknesses in the locked versions; skipped where PyPI's advisories cannot be asked
+	@if $(PYTHON) -c 'import urllib.request as u; assert b"vulnerabilities" in u.urlopen("$(ADVICE)", timeout=10).read()' 2>/dev/null; then \
+	    $(BIN)/pip install --quiet $(AUDIT) \
+	        && $(BIN)/pip-audit --disable-pip --require-hashes --requirement requirements/run.lock; \
+	else \
+	    echo "audit: skipped, because $(ADVICE) cannot be asked from here" >&2; \
+	fi
+
 bench: $(VENV)/test.stamp ## measure the speed; ARGS is passed on
 	$(BIN)/python bench/run.py $(ARGS)
 
@@ -46,9 +60,10 @@ format: $(VENV)/test.stamp ## write the code as the linter likes it
 
 lock: $(BIN)/pip ## write the locked versions anew after a change in pyproject.toml; ARGS=--upgrade takes the newest
 	$(BIN)/pip install --quiet $(UV)
-	$(LOCK) $(ARGS) --group build pyproject.toml --output-file requirements/run.lock
-	$(LOCK) $(ARGS) --group build --group test --constraint requirements/run.lock \
+	$(LOCK) $(ARGS) --group build --extra postgres pyproject.toml --output-file requirements/run.lock
+	$(LOCK) $(ARGS) --group build --group test --extra postgres --constraint requirements/run.lock \
 	    pyproject.toml --output-file requirements/test.lock
+	$(LOCK) $(ARGS) --group fuzz --output-file requirements/fuzz.lock
 
 clean: ## remove what the other recipes made
 	rm -rf $(VENV) .clients tests/clients/js/node_modules .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -161,3 +161,9 @@ def free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port: int = listener.getsockname()[1]
         return port
+
+
+def empty(server: Postgres, url: str) -> None:
+    """Remove everything that a store keeps."""
+    tables = ("table_of_account", "service_properties", "segment", "entity")
+    server.sql(f"TRUNCATE {', '.join(f'rowkey.{table}' for table in tables)}", url.rpartition("/")[2])

@@ -91,6 +91,9 @@ def test_nothing_asked_prints_help() -> None:
     [
         (["--memory", "--data", "x"], "exclude each other"),
         (["--port", "65536"], "not a port"),
+        (["--workers", "0"], "makes no sense"),
+        (["--workers", "65"], "makes no sense"),
+        (["--workers", "2", "--memory"], "exclude each other"),
         (["--port", "many"], "invalid int value"),
         (["--account", "abc:no-base64"], "not base64"),
         (["--account", "abc"], "one or two keys"),

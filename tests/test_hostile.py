@@ -229,6 +229,7 @@ VALUES = {
     "DateTime in the year 0": insert_value("Edm.DateTime", '"0000-01-01T00:00:00Z"', ""),
     "DateTime in the year 10000": insert_value("Edm.DateTime", '"10000-01-01T00:00:00Z"'),
     "DateTime in wide digits": insert_value("Edm.DateTime", '"２０２６-01-01T00:00:00Z"'),
+    "DateTime with a sign for a colon": insert_value("Edm.DateTime", '"2026-01-01T00+00:00Z"'),
     "DateTime in an unheard-of zone": insert_value("Edm.DateTime", '"2026-01-01T00:00:00+99:00"'),
     "DateTime with a million digits in its fraction": insert_value(
         "Edm.DateTime", f'"2026-01-01T00:00:00.{"1" * 1_000_000}"'[:-1] + 'z?"'

@@ -27,12 +27,14 @@ from rowkey.config import (
     Settings,
     Tls,
     connection_string,
+    describe_store,
     format_url,
     is_loopback,
     is_readable_by_others,
     parse_account,
     parse_issuer,
     parse_role,
+    parse_store,
     read_account_file,
     read_account_variable,
 )
@@ -54,6 +56,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.command is None:
         parser.print_help()
         return 0
+    if options.command == "db":
+        from rowkey.db import run_command
+
+        return run_command(options)
+    if options.command == "index":
+        from rowkey.index import run_command as run_index_command
+
+        return run_index_command(options)
     try:
         settings = read_settings(options, os.environ)
     except ValueError as error:
@@ -68,12 +78,16 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"Rowkey {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    _add_db_commands(commands)
+    _add_index_commands(commands)
     serve_parser = commands.add_parser("serve", help="start a server", description="Start a server; SIGTERM stops it.")
     add = serve_parser.add_argument
     add("--host", default=HOST, help="address to listen on (default: %(default)s; 0.0.0.0 for all)")
     add("--port", type=int, default=PORT, help="port to listen on (default: %(default)s; 0 for any that is free)")
     add("--data", type=Path, metavar="DIR", help=f"folder for the data (default: ./{DATA})")
     add("--memory", action="store_true", help="keep the data in memory, and nothing after the end")
+    add("--store", metavar="URL", help="keep the data in a PostgreSQL database: postgresql://USER@HOST/DATABASE")
+    add("--compress", action="store_true", help="send large answers with gzip to clients that take it")
     add("--workers", type=int, default=1, metavar="N", help="processes that answer requests (default: %(default)s)")
     add(
         "--account",
@@ -145,6 +159,43 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _add_db_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    description = "Look after a PostgreSQL database for `serve --store`."
+    db_parser = commands.add_parser("db", help="make, upgrade and fill a database", description=description)
+    actions = db_parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    init = actions.add_parser("init", help="make the schema in an empty database")
+    init.add_argument("--citus", action="store_true", help="spread it over the nodes of a Citus cluster")
+    upgrade = actions.add_parser("upgrade", help="bring the schema to this version of Rowkey")
+    status = actions.add_parser("status", help="tell the version of the schema")
+    for action in (init, upgrade, status):
+        action.add_argument("url", metavar="URL", help="postgresql://USER@HOST/DATABASE")
+    copy = actions.add_parser("copy", help="copy all accounts from one store to another, with ETags and Timestamps")
+    for name in ("source", "target"):
+        copy.add_argument(name, metavar=name.upper(), help="postgresql://USER@HOST/DATABASE, or a data folder")
+    for action in (init, upgrade, status, copy):
+        action.set_defaults(log_level="info", log_format="text", account_file=None)
+
+
+def _add_index_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    description = "See and change the indexes of a running server's tables."
+    index_parser = commands.add_parser("index", help="indexes, which make filters quick", description=description)
+    actions = index_parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    add = actions.add_parser("add", help="have an index on a property; it is built in the background")
+    drop = actions.add_parser("drop", help="have an index no longer")
+    show = actions.add_parser("list", help="tell which indexes there are, and whether they are ready")
+    for action in (add, drop):
+        action.add_argument("table", metavar="TABLE")
+        action.add_argument("property", metavar="PROPERTY")
+    show.add_argument("table", metavar="TABLE", nargs="?", help="(default: all tables)")
+    for action in (add, drop, show):
+        action.add_argument(
+            "--connection-string",
+            metavar="TEXT",
+            help="of the account (default: AZURE_STORAGE_CONNECTION_STRING of the environment, or else the account "
+            f"that all emulators have, on {HOST} port {PORT})",
+        )
+
+
 def read_settings(options: argparse.Namespace, environment: Mapping[str, str]) -> Settings:
     """The settings that the options of `serve` and the environment ask for; raises ValueError."""
     if options.memory and options.data is not None:
@@ -160,8 +211,10 @@ def read_settings(options: argparse.Namespace, environment: Mapping[str, str]) -
     return Settings(
         host=options.host,
         port=options.port,
-        data=None if options.memory else (options.data or DATA).absolute(),
+        data=_read_data(options),
+        store=_read_store(options),
         workers=options.workers,
+        compress=options.compress,
         tls=_read_tls(options),
         bearer=_read_bearer(options),
         accounts=_read_accounts(options, environment),
@@ -172,6 +225,21 @@ def read_settings(options: argparse.Namespace, environment: Mapping[str, str]) -
     )
 
 
+def _read_data(options: argparse.Namespace) -> Path | None:
+    """The folder: of the embedded store, or beside a database for logs and a certificate, if it is asked for."""
+    if options.data is None and (options.memory or options.store is not None):
+        return None
+    return Path(options.data or DATA).absolute()
+
+
+def _read_store(options: argparse.Namespace) -> str | None:
+    if options.store is None:
+        return None
+    if options.memory:
+        raise ValueError("--memory and --store exclude each other: choose where the data is kept.")
+    return parse_store(options.store)
+
+
 def _verify_workers(options: argparse.Namespace) -> None:
     if not 1 <= options.workers <= WORKERS_MAX:
         raise ValueError(f"--workers {options.workers} makes no sense: choose a number from 1 to {WORKERS_MAX}.")
@@ -179,6 +247,11 @@ def _verify_workers(options: argparse.Namespace) -> None:
         raise ValueError(
             "--workers and --memory exclude each other: what one process has in memory the others cannot see. "
             "Leave one of them out."
+        )
+    if options.workers > 1 and options.store is not None:
+        raise ValueError(
+            "--workers and --store exclude each other: start as many servers as you like on one database, each on a "
+            "port of its own, behind a load balancer."
         )
     if options.workers > 1 and not hasattr(os, "fork"):
         raise ValueError("--workers needs a system that can fork processes, such as Linux or macOS: leave it out.")
@@ -278,13 +351,13 @@ def _set_up_log(options: argparse.Namespace) -> None:
 
 def serve(settings: Settings) -> int:
     """Run a server until it is told to stop."""
-    from rowkey.server.process import AddressError, KeysError, WorkerError, run
+    from rowkey.server.process import AddressError, KeysError, StoreError, WorkerError, run
     from rowkey.server.tls import CertificateError
     from rowkey.store.embedded.folder import FolderError
 
     try:
         run(settings, lambda port, made: _announce(settings, port, made))
-    except (FolderError, CertificateError, KeysError, WorkerError) as error:
+    except (FolderError, StoreError, CertificateError, KeysError, WorkerError) as error:
         return _fail(str(error), FAILURE_EXIT_CODE)
     except AddressError as error:
         return _fail(_explain(error.__cause__, *error.args), FAILURE_EXIT_CODE)
@@ -297,7 +370,10 @@ def _announce(settings: Settings, port: int, made: Path | None) -> None:
     if made is not None:
         print("Certificate, for clients to trust:", made)
         print(f"  Python: SSL_CERT_FILE={made}  REQUESTS_CA_BUNDLE={made}  Node.js: NODE_EXTRA_CA_CERTS={made}")
-    place = "in memory: nothing is kept" if settings.data is None else f"data in {settings.data}"
+    if settings.store is not None:
+        place = f"data in {describe_store(settings.store)}"
+    else:
+        place = "in memory: nothing is kept" if settings.data is None else f"data in {settings.data}"
     print(f"Rowkey {__version__} is ready on {format_url(settings, port)} ({place})", flush=True)
 
 

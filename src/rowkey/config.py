@@ -78,16 +78,22 @@ class Bearer:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The settings of one server; `data` is the folder of its store, None for a store in memory."""
+    """The settings of one server.
+
+    `data` is the folder of its store; None for a store in memory, or where `store` is the URL of a database.
+    """
 
     host: str = HOST
     port: int = PORT
     data: Path | None = DATA
+    store: str | None = field(default=None, repr=False)
     accounts: Mapping[str, Account] = field(default_factory=lambda: {DEVELOPMENT_ACCOUNT.name: DEVELOPMENT_ACCOUNT})
     tls: Tls | None = None
     bearer: Bearer | None = None
     workers: int = 1
     """Processes that answer requests."""
+    compress: bool = False
+    """Whether large answers are compressed for clients that take it."""
     log_requests: bool = False
     slow_seconds: float | None = None
     """Requests that take longer are logged as warnings."""
@@ -180,6 +186,23 @@ def parse_issuer(text: str) -> str:
 _NOT_IN_ISSUERS = frozenset(" \"',=?#<>\\{}")
 """An issuer has no query and no fragment (OpenID Connect Discovery, 1.2); the others would break the challenge."""
 _FOR_EVERYBODY = re.compile(r"login\.[a-z.]+/(common|organizations|consumers)(/.*)?")
+
+
+def parse_store(text: str) -> str:
+    """Read the URL of a database; raises ValueError, without repeating a password."""
+    if not text.startswith(("postgresql://", "postgres://")):
+        raise ValueError(
+            "That is not the URL of a database. Write one as in postgresql://rowkey@db.example.org/rowkey."
+        )
+    return text
+
+
+def describe_store(url: str) -> str:
+    """The URL of a database without its password and options."""
+    place = url.partition("?")[0]
+    scheme, _, rest = place.partition("://")
+    user, at, hosts = rest.rpartition("@")
+    return f"{scheme}://{user.partition(':')[0]}{at}{hosts}"
 
 
 def parse_role(text: str) -> tuple[str, Role]:

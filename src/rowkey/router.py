@@ -8,9 +8,11 @@ from rowkey.errors import (
     MethodNotAllowed,
     UnsupportedHttpVerb,
 )
+from rowkey.operations.add_index import AddIndex
 from rowkey.operations.create_table import CreateTable
 from rowkey.operations.delete_entity import DeleteEntity
 from rowkey.operations.delete_table import DeleteTable
+from rowkey.operations.drop_index import DropIndex
 from rowkey.operations.entity_group_transaction import EntityGroupTransaction
 from rowkey.operations.get_entity import GetEntity
 from rowkey.operations.get_metadata import GetMetadata
@@ -22,6 +24,7 @@ from rowkey.operations.get_table_acl import GetTableACL
 from rowkey.operations.insert_entity import InsertEntity
 from rowkey.operations.insert_or_merge_entity import InsertOrMergeEntity
 from rowkey.operations.insert_or_replace_entity import InsertOrReplaceEntity
+from rowkey.operations.list_indexes import ListIndexes
 from rowkey.operations.merge_entity import MergeEntity
 from rowkey.operations.operation import Operation
 from rowkey.operations.preflight import PreflightTableRequest
@@ -73,12 +76,27 @@ ROUTES = (
     Route("OPTIONS", ResourceKind.SERVICE, None, PreflightTableRequest),
 )
 
+OWN_ROUTES = (
+    Route("GET", ResourceKind.TABLE_INDEXES, None, ListIndexes),
+    Route("PUT", ResourceKind.TABLE_INDEXES, None, AddIndex),
+    Route("DELETE", ResourceKind.TABLE_INDEXES, None, DropIndex),
+)
+"""Additions of Rowkey's own, at addresses that mean nothing to the service."""
+
 _INDEX = {
     (route.method, route.kind, has_if_match): route.operation
-    for route in ROUTES
+    for route in ROUTES + OWN_ROUTES
     for has_if_match in ((True, False) if route.has_if_match is None else (route.has_if_match,))
 }
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "MERGE", "DELETE", "OPTIONS"})
+_PARTS = frozenset(
+    {
+        ResourceKind.SERVICE_PROPERTIES,
+        ResourceKind.SERVICE_STATS,
+        ResourceKind.TABLE_ACL,
+        ResourceKind.TABLE_INDEXES,
+    }
+)
 READ_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
@@ -99,6 +117,6 @@ def route(call: Call) -> type[Operation]:
         raise InvalidHttpVerb
     if kind is ResourceKind.BATCH_BELOW_TABLE:
         raise MediaTypeNotSupported
-    if kind in (ResourceKind.SERVICE_PROPERTIES, ResourceKind.SERVICE_STATS, ResourceKind.TABLE_ACL):
+    if kind in _PARTS:
         raise UnsupportedHttpVerb
     raise MethodNotAllowed

@@ -5,6 +5,7 @@
 The order of the checks is the service's own. What all answers of a layer share is added at the end.
 """
 
+import asyncio
 import base64
 import hashlib
 import itertools
@@ -47,6 +48,7 @@ from rowkey.payload.service_properties import read_cors
 from rowkey.router import READ_METHODS, route
 from rowkey.store.interface import NO_SECTIONS, Store
 from rowkey.wire.call import Call
+from rowkey.wire.compression import AT_ONCE_BYTES_MAX, compress, negotiate, replace_body
 from rowkey.wire.cors import add_cors_headers
 from rowkey.wire.prefer import read_preference
 from rowkey.wire.request import Request, Response
@@ -85,6 +87,7 @@ class Service:
     ) -> None:
         """`observers` are told of every request that was answered, but for those to `health`."""
         self._store = store
+        self._is_compressing = settings.compress
         self._analytics = analytics
         self._health = health
         self._observers = observers
@@ -130,6 +133,10 @@ class Service:
             response = _refuse(InternalError(), request, terms, request_id, now)
         if "Cors" in properties:
             add_cors_headers(request, response, read_cors(properties["Cors"]))
+        if self._is_compressing and negotiate(request, response):
+            body = response.body
+            is_small = len(body) <= AT_ONCE_BYTES_MAX
+            replace_body(response, compress(body) if is_small else await asyncio.to_thread(compress, body))
         is_recorded = False
         if self._analytics is not None and address is not None:
             properties_now = await self._store.get_properties(address.account)

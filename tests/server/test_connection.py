@@ -240,6 +240,23 @@ class TestUpgrade:
         assert echo(await client.answer())["body"] == "abc"
         assert echo(await client.answer())["target"] == "/next"
 
+    async def test_a_refusal_after_it_is_the_refusal_of_what_is_wrong(self, house: House) -> None:
+        """The end of one parser was taken for what the next one found, and answered 500. Found by fuzzing."""
+        client = await house.connect()
+        await client.send(get("/a", *self.HEADERS) + b"GET /b HTTP/1.1\r\nHost : here\r\n\r\n")
+        assert echo(await client.answer())["target"] == "/a"
+        assert (await client.answer()).status == 400
+        client = await house.connect()
+        await client.send(get("/a", *self.HEADERS) + b"GET /b HTTP/1.1\r\nNo-Host: here\r\n\r\n")
+        assert echo(await client.answer())["target"] == "/a"
+        assert (await client.answer()).header("x-ms-error-code") == "HostInformationNotPresent"
+
+    async def test_many_in_one_piece_are_ignored(self, house: House) -> None:
+        client = await house.connect()
+        request = b"GET /a HTTP/1.1\r\nHost:h\r\nUpgrade:a\r\nConnection:upgrade\r\n\r\n"
+        await client.send(request * 250)
+        assert [echo(await client.answer())["target"] for _ in range(250)] == ["/a"] * 250
+
     async def test_is_ignored_while_the_connection_is_to_close(self, house: House) -> None:
         client = await house.connect()
         await client.send(get("/a", "Connection: upgrade, close", "Upgrade: websocket"))

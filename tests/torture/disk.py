@@ -27,7 +27,22 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 SECTOR = 512
+_FAILURES = {
+    "open": apsw.SQLITE_CANTOPEN,
+    "read": apsw.SQLITE_IOERR_READ,
+    "write": apsw.SQLITE_IOERR_WRITE,
+    "truncate": apsw.SQLITE_IOERR_TRUNCATE,
+    "sync": apsw.SQLITE_IOERR_FSYNC,
+    "delete": apsw.SQLITE_IOERR_DELETE,
+    "sync-folder": apsw.SQLITE_IOERR_DIR_FSYNC,
+}
+"""What SQLite says when a call fails."""
 _LOGS = apsw.SQLITE_OPEN_WAL | apsw.SQLITE_OPEN_MAIN_JOURNAL
+
+
+def failure(call: str) -> Exception:
+    """The error of a call that fails, as SQLite knows it."""
+    return apsw.exception_for(_FAILURES[call])
 
 
 class _Inode:
@@ -42,8 +57,7 @@ class _Inode:
 class Disk:
     """The disk under a folder, from the beginning of its life; `before` is asked before each call to it.
 
-    `before(call, name)` is told of `write`, `truncate`, `sync`, `delete`, `open` and `sync-folder`, and may raise what
-    SQLite then takes for the disk's answer.
+    `before(call, name)` is told of each call by its name (`_FAILURES`), and may raise its `failure`.
     """
 
     def __init__(self, before: Callable[[str, str], None] | None = None) -> None:
@@ -190,7 +204,7 @@ def mounted(disk: Disk) -> Iterator[None]:
 
     file_system = _FileSystem("torture", disk, "cksmvfs")
     apsw.set_default_vfs("torture")
-    DataFolder.sync = noted_sync  # type: ignore[method-assign]
+    DataFolder.sync = noted_sync  # type: ignore[assignment, method-assign]
     try:
         yield
     finally:

@@ -38,7 +38,7 @@ ACCOUNT_PERMISSIONS: Mapping[Right, AccountPermission] = {
     Right.UPSERT: AccountPermission("o", ("au",)),
     Right.DELETE: AccountPermission("o", ("d",)),
 }
-"""What is not here, no signature for an account allows: access policies are the owner's alone."""
+"""What is not here, no signature for an account allows: access policies and indexes are the owner's alone."""
 
 
 @lru_cache(maxsize=64)

@@ -35,7 +35,7 @@ def parse_datetime(text: str) -> int:
     Digits of the fraction past the seventh are cut. Raises ValueError for text of another form and dates that the
     calendar does not have, DateOutOfRange for instants that cannot be stored.
     """
-    if text[10:11] == "T" and text[4:5] == text[7:8] == "-" and (text[19:] == "Z" or _FRACTION.fullmatch(text, 19)):
+    if _is_usual(text):
         ticks = _ticks_of(datetime.fromisoformat(text[:19]))
         if len(text) > 20:
             ticks += int(text[20:-1][:7].ljust(7, "0"))
@@ -44,6 +44,18 @@ def parse_datetime(text: str) -> int:
     if not 0 <= ticks <= TICKS_MAX:
         raise DateOutOfRange
     return ticks
+
+
+def _is_usual(text: str) -> bool:
+    """Whether it has the marks of `2026-08-03T10:15:30Z`, or of one with a fraction, in their places.
+
+    All of them: what stands for a colon could be a sign, and make what follows an offset.
+    """
+    return (
+        text[4:11:3] == "--T"
+        and text[13:17:3] == "::"
+        and (text[19:] == "Z" or _FRACTION.fullmatch(text, 19) is not None)
+    )
 
 
 _FRACTION = re.compile(r"\.\d+Z", re.ASCII)

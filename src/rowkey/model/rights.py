@@ -21,6 +21,7 @@ class Right(Enum):
     CREATE_TABLE = "create a table"
     DELETE_TABLE = "delete a table"
     ACCESS_POLICIES = "read and change a table's stored access policies"
+    INDEXES = "see and change a table's indexes"
     QUERY = "read entities"
     INSERT = "add an entity"
     CHANGE = "update or merge an entity that exists"

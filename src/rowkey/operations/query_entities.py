@@ -63,6 +63,7 @@ class QueryEntities(Operation):
             bytes_max=PAGE_BYTES_MAX,
             seconds_max=self.seconds,
             predicate=self.plan.residual,
+            client=self.client,
         )
 
     def respond(self, call: Call, result: Page) -> Response:

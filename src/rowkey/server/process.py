@@ -43,6 +43,10 @@ class KeysError(Exception):
     """The file with an issuer's keys cannot be used; the text says why."""
 
 
+class StoreError(Exception):
+    """The database of --store cannot be used; the text says why."""
+
+
 class WorkerError(Exception):
     """One of several processes ended before it was ready; the text says how."""
 
@@ -51,8 +55,8 @@ def run(settings: Settings, announce: Callable[[int, Path | None], None]) -> Non
     """Serve until SIGINT or SIGTERM; `announce` is called with the port as soon as requests are answered.
 
     It is told of the certificate, too, if the server has made it. Raises FolderError, AddressError, CertificateError,
-    KeysError or WorkerError where the server cannot start. A second signal ends the process at once, which loses
-    nothing that was acknowledged.
+    KeysError, StoreError or WorkerError where the server cannot start. A second signal ends the process at once, which
+    loses nothing that was acknowledged.
     """
     os.umask(PRIVATE_UMASK)
     if settings.data is not None and settings.data.exists() and is_readable_by_others(settings.data):
@@ -79,7 +83,9 @@ def new_event_loop() -> asyncio.AbstractEventLoop:
 async def _serve(settings: Settings, announce: Callable[[int, Path | None], None]) -> None:
     stop_asked = _watch_signals()
     async with AsyncExitStack() as stack:
-        store = _open_store(settings)
+        store = await _open_store(settings, stop_asked)
+        if store is None:
+            return
         stack.push_async_callback(store.close)
         await serve_store(settings, store, stop_asked, announce)
 
@@ -127,8 +133,26 @@ async def serve_store(
         await listener.stop()
 
 
-def _open_store(settings: Settings) -> Store:
-    return MemoryStore() if settings.data is None else EmbeddedStore.open(settings.data)
+async def _open_store(settings: Settings, stop_asked: asyncio.Event) -> Store | None:
+    """The store, None where the server was told to stop while it was waiting for it."""
+    if settings.store is None:
+        return MemoryStore() if settings.data is None else EmbeddedStore.open(settings.data)
+    try:
+        from rowkey.store.postgres.schema import DatabaseError
+        from rowkey.store.postgres.store import PostgresStore
+    except ModuleNotFoundError as error:
+        raise StoreError(f"--store needs {error.name}, which is not installed: pip install rowkey[postgres]") from None
+    opening = asyncio.create_task(PostgresStore.open(settings.store))
+    stopping = asyncio.create_task(stop_asked.wait())
+    await asyncio.wait((opening, stopping), return_when=asyncio.FIRST_COMPLETED)
+    stopping.cancel()
+    if not opening.done():
+        opening.cancel()
+        return None
+    try:
+        return opening.result()
+    except DatabaseError as error:
+        raise StoreError(str(error)) from error
 
 
 def _open_tls(settings: Settings, stack: AsyncExitStack) -> tuple[ssl.SSLContext | None, Path | None]:

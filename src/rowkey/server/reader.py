@@ -121,17 +121,22 @@ class RequestReader:
 
     def feed(self, data: bytes | memoryview) -> None:
         """Read what has arrived, at most FEED_BYTES_MAX; raises the ServiceError that ends the connection."""
-        if self.is_finished:
-            return
-        try:
-            self._parser.feed_data(data)
-        except httptools.HttpParserUpgrade as upgrade:
-            self._go_on_without_upgrade(bytes(data[upgrade.args[0] :]))
-        except httptools.HttpParserError as error:
-            if not self.is_finished:  # otherwise: data after `Connection: close`
-                raise _refusal(error) from None
-        if self._target or self._request is not None:
-            self._count_unfinished(len(data))
+        while not self.is_finished:
+            upgraded = -1
+            try:
+                self._parser.feed_data(data)
+            except httptools.HttpParserUpgrade as upgrade:
+                upgraded = upgrade.args[0]
+            except httptools.HttpParserError as error:
+                if not self.is_finished:  # otherwise: data after `Connection: close`
+                    raise _refusal(error) from None
+            if self._target or self._request is not None:
+                self._count_unfinished(len(data))
+            if upgraded < 0:
+                return
+            # Not while the exception is being handled: it would become the context of the next one.
+            self._go_on_without_upgrade()
+            data = bytes(data[upgraded:])
 
     def _count_unfinished(self, size: int) -> None:
         """Bound what is held of a message that has not ended: its head, or what a chunked body has between its data."""
@@ -140,18 +145,16 @@ class RequestReader:
         if self._fed > self._limits.head_bytes_max + FEED_BYTES_MAX or len(self._headers) > self._headers_max:
             raise HeadTooLarge
 
-    def _go_on_without_upgrade(self, rest: bytes) -> None:
+    def _go_on_without_upgrade(self) -> None:
         """Read a request with an `Upgrade` header as if it had none, which a server may (RFC 9110, 7.8).
 
         Java's HTTP client offers h2c with every first request. llhttp believes that what follows such a head is another
-        protocol; a fresh parser gets a head with the same framing, and then the rest.
+        protocol; a fresh parser gets a head with the same framing, and is then fed with the rest.
         """
         parser = self._parser = httptools.HttpRequestParser(self)
         request = self._upgrading
         assert request is not None  # llhttp stops for CONNECT too, but that has been refused
         parser.feed_data(_same_framing(request.headers, self._persistence))
-        for start in range(0, len(rest), FEED_BYTES_MAX):
-            self.feed(rest[start : start + FEED_BYTES_MAX])
 
     # What llhttp finds, in this order. An exception stops it.
 

@@ -111,13 +111,20 @@ class CheckedStore:
         bytes_max: int,
         seconds_max: float,
         predicate: Filter | None,
+        client: str = "",
     ) -> Page:
         given = tuple(ranges)
         _verify_ranges(given)
         try:
             with _only(TableNotFound):
                 page = await self.inner.scan(
-                    table, ranges, limit=limit, bytes_max=bytes_max, seconds_max=seconds_max, predicate=predicate
+                    table,
+                    ranges,
+                    limit=limit,
+                    bytes_max=bytes_max,
+                    seconds_max=seconds_max,
+                    predicate=predicate,
+                    client=client,
                 )
         finally:
             assert tuple(ranges) == given, "the arguments of a scan were modified"

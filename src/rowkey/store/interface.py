@@ -116,11 +116,13 @@ class Store(Protocol):
         bytes_max: int,
         seconds_max: float,
         predicate: Filter | None,
+        client: str = "",
     ) -> Page:
         """One page of the entities within `ranges` (ascending, disjoint) that satisfy `predicate`.
 
         The page ends with `limit` entities, or at about `bytes_max` of text, or after `seconds_max` seconds, whichever
-        comes first; the limits may leave it empty. Raises TableNotFound where the table is gone.
+        comes first; the limits may leave it empty. Where scans have to wait, clients take turns, and while somebody
+        waits, a page may end sooner; `client` says whose scan it is. Raises TableNotFound where the table is gone.
         """
 
     async def get_policies(self, table: Table) -> str:

@@ -106,6 +106,7 @@ class ResourceKind(Enum):
     ENTITIES = "/name"
     ENTITY = "/name(keys)"
     TABLE_ACL = "/name?comp=acl"
+    TABLE_INDEXES = "/name?comp=indexes"
     BATCH_BELOW_TABLE = "/name/$batch"
     TABLES_BELOW_TABLE = "/name/Tables"
     KEYS_BELOW_TABLE = "/name/Tables('x')"
@@ -191,6 +192,7 @@ _COMPONENTS = {
     (ResourceKind.SERVICE, "service", "properties"): ResourceKind.SERVICE_PROPERTIES,
     (ResourceKind.SERVICE, "service", "stats"): ResourceKind.SERVICE_STATS,
     (ResourceKind.ENTITIES, None, "acl"): ResourceKind.TABLE_ACL,
+    (ResourceKind.ENTITIES, None, "indexes"): ResourceKind.TABLE_INDEXES,
 }
 
 

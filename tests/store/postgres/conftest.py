@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 
 from rowkey.store.postgres.schema import init
-from tests.postgres import Postgres
+from tests.postgres import Postgres, empty
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,9 +42,3 @@ def empty_database(postgres: Postgres, database: str) -> str:
     """The same without tables and settings."""
     empty(postgres, database)
     return database
-
-
-def empty(postgres: Postgres, url: str) -> None:
-    """Remove everything that a store keeps."""
-    tables = ("table_of_account", "service_properties", "segment", "entity")
-    postgres.sql(f"TRUNCATE {', '.join(f'rowkey.{table}' for table in tables)}", url.rpartition("/")[2])

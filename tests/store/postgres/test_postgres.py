@@ -5,13 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from rowkey.store.checked import CheckedStore
 from rowkey.store.postgres.store import PostgresStore
 from rowkey.store.testing import DurabilityConformance, StoreConformance
+from rowkey.store.testing.machine import ReopeningStoreMachine
+from tests.postgres import Postgres, empty
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+    from pathlib import Path
 
     from rowkey.store.interface import Store
     from rowkey.store.testing.durability import OpenStore
@@ -32,3 +36,27 @@ class TestReopenedStore(DurabilityConformance):
             return CheckedStore(await PostgresStore.open(empty_database))
 
         return open_store
+
+
+class PostgresStoreMachine(ReopeningStoreMachine):
+    """Each run of the machine has the database for itself; reopened, the store has what it had."""
+
+    url: str
+    server: Postgres
+
+    async def open_store(self, folder: Path) -> Store:
+        used = folder / "used"
+        if not used.exists():
+            used.touch()
+            empty(self.server, self.url)
+        return CheckedStore(await PostgresStore.open(self.url))
+
+
+@pytest.mark.usefixtures("machine_database")
+class TestPostgresStoreMachine(PostgresStoreMachine.TestCase):
+    settings = settings(max_examples=15, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+@pytest.fixture(scope="module")
+def machine_database(postgres: Postgres, database: str) -> None:
+    PostgresStoreMachine.url, PostgresStoreMachine.server = database, postgres

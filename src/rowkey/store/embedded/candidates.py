@@ -63,6 +63,8 @@ class IndexedCandidates(Candidates):
         condition, self._parameters = narrow(predicate)
         self._probes = probes
         self._are_points = is_of_points(probes)
+        self.is_stream = self._are_points and len(probes) == 1
+        """Whether any number of entries can be read in the order of their keys."""
         self._find = statements.find_in_indexes(condition, is_of_points=self._are_points)
         self._text = orjson.dumps([[number, low.hex(), high.hex()] for number, (low, high) in probes]).decode("ascii")
 
@@ -72,7 +74,7 @@ class IndexedCandidates(Candidates):
         return orjson.loads(ids), size or 0
 
     def chunk_end(self, start: bytes, end: bytes) -> bytes | None:
-        if len(self._probes) > 1 or not self._are_points:
+        if not self.is_stream:
             return None  # few entries, or they would not have been chosen
         ((index, (value, _)),) = self._probes
         code: bytes | None = _one(self._connection, statements.ENTRY_AT, (index, value, start, end, _CHUNK_ENTITIES))
@@ -93,10 +95,6 @@ class IndexedCandidates(Candidates):
             if entries >= entries_max:
                 break
         return entries
-
-    def is_stream(self) -> bool:
-        """Whether any number of entries can be read in the order of their keys."""
-        return len(self._probes) == 1 and self._are_points
 
 
 def indexed_candidates(connection: apsw.Connection, prefix: bytes, predicate: Filter) -> list[IndexedCandidates]:
@@ -121,7 +119,7 @@ def choose_candidates(connection: apsw.Connection, prefix: bytes, predicate: Fil
                     way if _has_more(connection, codes, entries * _LOOK_UP_COST) else Candidates(connection, predicate)
                 )
     for way in ways:
-        if way.is_stream() and _is_sparse(connection, way, codes):
+        if way.is_stream and _is_sparse(connection, way, codes):
             return way
     return Candidates(connection, predicate)
 

@@ -107,6 +107,7 @@ class FollowerStore:
         bytes_max: int,
         seconds_max: float,
         predicate: Filter | None,
+        client: str = "",
     ) -> Page:
         prefix = self._live_prefix(table)
         self._end_reading()
@@ -118,6 +119,7 @@ class FollowerStore:
             bytes_max=bytes_max,
             seconds_max=seconds_max,
             predicate=predicate,
+            client=client,
         )
         self._live_prefix(table)  # deleted meanwhile: its entities may have been going while they were read
         return page

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import apsw
@@ -22,6 +23,8 @@ from rowkey.store.interface import Page
 _DECIDED_AT_ONCE, _DECIDED_BYTES = 128, 512 * 1024
 """Candidates that Python decides about between two statements: it keeps the interpreter from the event loop for about
 half a millisecond."""
+_TURN_SECONDS = 0.1
+"""How long a page may take while others wait; a chunk is always looked at."""
 _SMALL_RANGES, _SMALL_ENTITIES, _SMALL_BYTES = 4, 128, 256 * 1024
 
 
@@ -46,13 +49,24 @@ class PageScan:
     """The gathering of one page."""
 
     def __init__(
-        self, connection: apsw.Connection, prefix: bytes, *, limit: int, bytes_max: int, seconds_max: float
+        self,
+        connection: apsw.Connection,
+        prefix: bytes,
+        *,
+        limit: int,
+        bytes_max: int,
+        seconds_max: float,
+        hurried: Event | None = None,
     ) -> None:
+        """`hurried` is set while somebody waits: the page then ends after a turn."""
         self._connection = connection
         self._prefix = prefix
         self._limit = limit
         self._bytes_left = bytes_max
-        self._deadline = time.monotonic() + seconds_max
+        now = time.monotonic()
+        self._deadline = now + seconds_max
+        self._turn_end = now + _TURN_SECONDS
+        self._hurried = hurried
         self._texts: list[str] = []
         self._count = 0
         self._looked_at = 0
@@ -124,7 +138,10 @@ class PageScan:
         return Page(",".join(self._texts), self._count, next_key, self._looked_at)
 
     def _is_full(self) -> bool:
-        return self._count >= self._limit or self._bytes_left <= 0 or time.monotonic() > self._deadline
+        if self._count >= self._limit or self._bytes_left <= 0:
+            return True
+        is_hurried = self._hurried is not None and self._hurried.is_set()
+        return time.monotonic() > (self._turn_end if is_hurried else self._deadline)
 
     def _first_of(self, codes: Codes) -> bytes | None:
         """The first key there is in any of these ranges."""

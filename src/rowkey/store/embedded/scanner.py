@@ -13,6 +13,7 @@ from rowkey.model.key_range import KeyRange
 from rowkey.odata.ast import Filter
 from rowkey.store.embedded.damage import unreadable
 from rowkey.store.embedded.reader import SCAN_CACHE_KIB, PageScan, open_reader
+from rowkey.store.embedded.turns import Turns
 from rowkey.store.interface import Page
 
 T = TypeVar("T")
@@ -27,6 +28,7 @@ class Scanner:
         self._database = database
         self._loop = asyncio.get_running_loop()
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="rowkey-scan")
+        self._turns = Turns(_THREADS)
         self._local = threading.local()
 
     async def page(
@@ -39,18 +41,27 @@ class Scanner:
         bytes_max: int,
         seconds_max: float,
         predicate: Filter | None,
+        client: str,
     ) -> Page:
-        """A page of a table's ranges; `near` is a connection of the loop's thread, outside of a transaction."""
+        """A page of a table's ranges; `near` is a connection of the loop's thread, outside of a transaction.
+
+        What goes to the threads waits for the client's turn there, and ends sooner while another client waits.
+        """
+        hurried = threading.Event()
 
         def page_scan(connection: apsw.Connection) -> PageScan:
-            return PageScan(connection, prefix, limit=limit, bytes_max=bytes_max, seconds_max=seconds_max)
+            return PageScan(
+                connection, prefix, limit=limit, bytes_max=bytes_max, seconds_max=seconds_max, hurried=hurried
+            )
 
         def run() -> Page:
             return page_scan(self._connection()).run(ranges, predicate)
 
         try:
             small = page_scan(near).run_if_small(ranges, predicate)
-            return small if small is not None else await self._loop.run_in_executor(self._threads, run)
+            if small is not None:
+                return small
+            return await self._turns.run(client, lambda: self._loop.run_in_executor(self._threads, run), hurried.set)
         except apsw.Error as error:
             raise unreadable(self._database, error) from error
 

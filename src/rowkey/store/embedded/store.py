@@ -181,6 +181,7 @@ class EmbeddedStore:
         bytes_max: int,
         seconds_max: float,
         predicate: Filter | None,
+        client: str = "",
     ) -> Page:
         self._verify_live(table)
         self._end_reading()
@@ -192,6 +193,7 @@ class EmbeddedStore:
             bytes_max=bytes_max,
             seconds_max=seconds_max,
             predicate=predicate,
+            client=client,
         )
         self._verify_live(table)  # deleted meanwhile: its entities may have been going while they were read
         return page

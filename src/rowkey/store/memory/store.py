@@ -81,6 +81,7 @@ class MemoryStore:
         bytes_max: int,
         seconds_max: float,
         predicate: Filter | None,
+        client: str = "",
     ) -> Page:
         contents = self._contents_of(table)
         matches = None if predicate is None else compile_filter(predicate)

@@ -59,10 +59,9 @@ class Notices:
             async with self.refreshing:
                 rows = await connection.fetch(statements.LIST_PROPERTIES, timeout=_ANSWER_SECONDS_MAX)
                 self._catalogue.put_properties(read_properties(rows))
-            try:
-                await asyncio.wait_for(self._is_changed.wait(), REFRESH_SECONDS)
-            except TimeoutError:
-                pass
+            timer = asyncio.get_running_loop().call_later(REFRESH_SECONDS, self._is_changed.set)
+            await self._is_changed.wait()
+            timer.cancel()
 
     def _hear(self, _connection: object, _process: int, _channel: str, payload: str) -> None:
         what, _, identity = payload.partition(" ")

@@ -45,10 +45,9 @@ class Removal:
 
     async def _keep_removing(self) -> None:
         while True:
-            try:
-                await asyncio.wait_for(self._is_asked.wait(), _LOOK_SECONDS)
-            except TimeoutError:
-                pass
+            timer = asyncio.get_running_loop().call_later(_LOOK_SECONDS, self._is_asked.set)
+            await self._is_asked.wait()
+            timer.cancel()
             self._is_asked.clear()
             try:
                 for segment, is_old in await self._run(statements.LIST_REMOVED):

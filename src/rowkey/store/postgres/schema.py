@@ -9,10 +9,10 @@ import asyncio
 import logging
 import time
 from typing import NamedTuple
-from urllib.parse import urlsplit
 
 import asyncpg
 
+from rowkey.config import describe_store
 from rowkey.store.postgres import statements
 from rowkey.store.postgres.failures import is_lost, is_transient
 from rowkey.store.postgres.session import Connection, connect
@@ -45,13 +45,6 @@ class Status(NamedTuple):
         return f"schema version {self.version}{spread}, and this version of Rowkey serves {statements.VERSION}: {what}"
 
 
-def describe(url: str) -> str:
-    """The URL without its password and options."""
-    parts = urlsplit(url)
-    user = f"{parts.username}@" if parts.username else ""
-    return f"{parts.scheme}://{user}{parts.netloc.rpartition('@')[2]}{parts.path}"
-
-
 async def read_status(url: str) -> Status:
     """What is in the database; raises DatabaseError."""
     connection = await open_connection(url)
@@ -78,10 +71,10 @@ async def _migrate(url: str, *, is_sharded: bool, is_new: bool) -> Status:
             await connection.execute("SELECT pg_advisory_xact_lock(hashtext('rowkey.schema_version'))")
             status = await _read_status(connection)
             if is_new and status.version is not None:
-                raise DatabaseError(f"{describe(url)} has a schema already: {status.text}.")
+                raise DatabaseError(f"{describe_store(url)} has a schema already: {status.text}.")
             if not is_new:
                 if status.version is None or status.version > statements.VERSION:
-                    raise DatabaseError(f"{describe(url)} has {status.text}.")
+                    raise DatabaseError(f"{describe_store(url)} has {status.text}.")
                 is_sharded = status.is_sharded
             if is_new and is_sharded:
                 await connection.execute("CREATE EXTENSION IF NOT EXISTS citus")
@@ -94,7 +87,7 @@ async def _migrate(url: str, *, is_sharded: bool, is_new: bool) -> Status:
             )
             return status
     except asyncpg.PostgresError as error:
-        raise DatabaseError(f"{describe(url)} cannot be changed: {error}.") from error
+        raise DatabaseError(f"{describe_store(url)} cannot be changed: {error}.") from error
     finally:
         await connection.close()
 
@@ -104,7 +97,7 @@ async def open_connection(url: str) -> Connection:
     try:
         return await connect(url)
     except Exception as error:
-        raise DatabaseError(f"{describe(url)} cannot be opened: {explain(error)}.") from error
+        raise DatabaseError(f"{describe_store(url)} cannot be opened: {explain(error)}.") from error
 
 
 async def wait_for_schema(url: str) -> Status:
@@ -119,10 +112,10 @@ async def wait_for_schema(url: str) -> Status:
             connection = await connect(url)
         except Exception as error:
             if not _may_pass(error):
-                raise DatabaseError(f"{describe(url)} cannot be opened: {explain(error)}.") from error
+                raise DatabaseError(f"{describe_store(url)} cannot be opened: {explain(error)}.") from error
             if not reminded or time.monotonic() > reminded + _REMIND_SECONDS:
                 reminded = time.monotonic()
-                log.warning("waiting for the database %s: %s", describe(url), explain(error))
+                log.warning("waiting for the database %s: %s", describe_store(url), explain(error))
             await asyncio.sleep(_ATTEMPT_SECONDS)
             continue
         try:
@@ -130,7 +123,7 @@ async def wait_for_schema(url: str) -> Status:
         finally:
             await connection.close()
         if status.version != statements.VERSION:
-            raise DatabaseError(f"{describe(url)} has {status.text}.")
+            raise DatabaseError(f"{describe_store(url)} has {status.text}.")
         return status
 
 

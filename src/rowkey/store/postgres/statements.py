@@ -33,6 +33,7 @@ CREATE TABLE rowkey.table_of_account (
     identity   bigint           NOT NULL,
     created    bigint           NOT NULL,           -- ticks
     policies   text             NOT NULL DEFAULT '', -- XML, as Get Table ACL answers it
+    indexes    text[]           NOT NULL DEFAULT '{}', -- properties with an index, for stores that have a use for them
     segments   bigint[]         NOT NULL,           -- ascending by their partition keys
     bounds     bytea[]          NOT NULL,           -- the partition keys with which all but the first begin
     PRIMARY KEY (account, lower_name)
@@ -65,70 +66,88 @@ ALTER TABLE rowkey.entity ALTER COLUMN body SET STORAGE EXTERNAL;
 
 _FUNCTIONS = """
 CREATE FUNCTION rowkey.write(
-    in_seg bigint, in_pk bytea, in_rks bytea[], in_conditions bigint[], in_bodies bytea[], in_ts bigint
+    in_seg bigint, in_pk bytea, in_rks bytea[], in_conditions bigint[], in_heads bytea[], in_tails bytea[], in_ts bigint
 ) RETURNS bigint LANGUAGE plpgsql AS $body$
--- One entity group transaction, all or nothing: entity n of one partition becomes in_bodies[n] as of in_ts, NULL
--- deletes it, if in_conditions[n] holds: a timestamp, -1 any, -2 absent, -3 exists, -4 none that could hold.
--- Row keys ascend, so that two transactions which meet wait for each other in the same order.
+-- One entity group transaction, all or nothing. Returns its timestamp, in_ts or later, which entities that it writes
+-- get: this database's clock, so that those of all front ends grow. Entity n of the partition gets the text
+--     {"odata.etag":"W/\\"datetime'TIME in_heads[n] TIME in_tails[n]
+-- with the timestamp, with %3A for its colons in the first place; where in_tails[n] is NULL it is deleted. All if
+-- in_conditions[n] holds: a timestamp, -1 any, -2 absent, -3 exists, -4 none that could hold. Row keys ascend, so that
+-- two transactions which meet wait for each other in the same order.
 --   RK001  conditions do not hold; the message has pairs of a number and what is the case: absent, exists, changed
 --   RK002  the segment is gone
 --   RK003  an entity has the timestamp in the message already, or a later one: call again with one after it
 DECLARE
     v_rk        bytea;
     v_condition bigint;
+    v_tail      bytea;
     v_body      bytea;
-    v_ts        bigint;
+    v_found     bigint;
     v_latest    bigint := -1;
     v_failures  text   := '';
+    v_ts        bigint := greatest(
+        in_ts, 116444736000000000 + (extract(epoch FROM clock_timestamp()) * 10000000)::bigint
+    );
+    v_time      text;
+    v_start     bytea;
 BEGIN
     PERFORM FROM rowkey.segment WHERE seg = in_seg AND is_live;
     IF NOT FOUND THEN
         RAISE EXCEPTION USING ERRCODE = 'RK002', MESSAGE = 'segment ' || in_seg || ' is gone';
     END IF;
+    -- A last digit that is no zero: then all seven digits are written.
+    v_ts := v_ts + (v_ts % 10 = 0)::integer;
+    v_time := to_char(
+        timestamp 'epoch' + (v_ts - 116444736000000000) / 10 * interval '1 microsecond', 'YYYY-MM-DD"T"HH24:MI:SS.US'
+    ) || v_ts % 10 || 'Z';
+    v_start := convert_to('{"odata.etag":"W/\\"datetime''' || replace(v_time, ':', '%3A'), 'UTF8');
     FOR n IN 1 .. cardinality(in_rks) LOOP
         v_rk := in_rks[n];
         v_condition := in_conditions[n];
-        v_body := in_bodies[n];
+        v_tail := in_tails[n];
+        IF v_tail IS NOT NULL THEN
+            v_body := v_start || in_heads[n] || convert_to(v_time, 'UTF8') || v_tail;
+        END IF;
         IF v_condition = -2 THEN
-            INSERT INTO rowkey.entity (seg, pk, rk, ts, body) VALUES (in_seg, in_pk, v_rk, in_ts, v_body)
+            INSERT INTO rowkey.entity (seg, pk, rk, ts, body) VALUES (in_seg, in_pk, v_rk, v_ts, v_body)
             ON CONFLICT DO NOTHING;
             IF FOUND THEN
                 CONTINUE;
             END IF;
         ELSIF v_condition = -4 THEN
             NULL;
-        ELSIF v_body IS NULL THEN
+        ELSIF v_tail IS NULL THEN
             DELETE FROM rowkey.entity
-            WHERE seg = in_seg AND pk = in_pk AND rk = v_rk AND (v_condition < 0 OR ts = v_condition);
+            WHERE seg = in_seg AND pk = in_pk AND rk = v_rk AND ts < v_ts AND (v_condition < 0 OR ts = v_condition);
             IF FOUND THEN
                 CONTINUE;
             END IF;
         ELSIF v_condition = -1 THEN
-            INSERT INTO rowkey.entity AS e (seg, pk, rk, ts, body) VALUES (in_seg, in_pk, v_rk, in_ts, v_body)
+            INSERT INTO rowkey.entity AS e (seg, pk, rk, ts, body) VALUES (in_seg, in_pk, v_rk, v_ts, v_body)
             ON CONFLICT (seg, pk, rk) DO UPDATE SET ts = EXCLUDED.ts, body = EXCLUDED.body WHERE e.ts < EXCLUDED.ts;
             IF FOUND THEN
                 CONTINUE;
             END IF;
         ELSE
-            UPDATE rowkey.entity SET ts = in_ts, body = v_body
-            WHERE seg = in_seg AND pk = in_pk AND rk = v_rk AND ts < in_ts AND (v_condition < 0 OR ts = v_condition);
+            UPDATE rowkey.entity SET ts = v_ts, body = v_body
+            WHERE seg = in_seg AND pk = in_pk AND rk = v_rk AND ts < v_ts AND (v_condition < 0 OR ts = v_condition);
             IF FOUND THEN
                 CONTINUE;
             END IF;
         END IF;
-        SELECT ts INTO v_ts FROM rowkey.entity WHERE seg = in_seg AND pk = in_pk AND rk = v_rk;
+        SELECT ts INTO v_found FROM rowkey.entity WHERE seg = in_seg AND pk = in_pk AND rk = v_rk;
         IF NOT FOUND THEN
-            IF v_condition = -1 AND v_body IS NOT NULL THEN
-                v_latest := greatest(v_latest, in_ts);  -- it was there, and was deleted meanwhile
+            IF v_condition IN (-1, -2) THEN
+                v_latest := greatest(v_latest, v_ts);  -- it was there, and was deleted meanwhile: once more
             ELSE
                 v_failures := v_failures || n || ' absent ';
             END IF;
         ELSIF v_condition IN (-2, -4) THEN
             v_failures := v_failures || n || ' exists ';
-        ELSIF v_condition < 0 THEN
-            v_latest := greatest(v_latest, v_ts);
-        ELSE
+        ELSIF v_condition >= 0 AND v_found <> v_condition THEN
             v_failures := v_failures || n || ' changed ';
+        ELSE
+            v_latest := greatest(v_latest, v_found);
         END IF;
     END LOOP;
     IF v_failures <> '' THEN
@@ -137,24 +156,25 @@ BEGIN
     IF v_latest >= 0 THEN
         RAISE EXCEPTION USING ERRCODE = 'RK003', MESSAGE = v_latest::text;
     END IF;
-    RETURN in_ts;
+    RETURN v_ts;
 END
 $body$;
 
-CREATE FUNCTION rowkey.create_table(in_account text, in_name text, in_lower_name text, in_created bigint)
-RETURNS bigint LANGUAGE plpgsql AS $body$
--- The identity of a new table, NULL where the account has one of that name.
+CREATE FUNCTION rowkey.create_table(in_account text, in_name text, in_lower_name text)
+RETURNS bigint[] LANGUAGE plpgsql AS $body$
+-- The identity of a new table and when it was created, NULL where the account has one of that name.
 DECLARE
     v_identity bigint := nextval('rowkey.identities');
+    v_created  bigint := 116444736000000000 + (extract(epoch FROM clock_timestamp()) * 10000000)::bigint;
 BEGIN
     INSERT INTO rowkey.table_of_account (account, lower_name, name, identity, created, segments, bounds)
-    VALUES (in_account, in_lower_name, in_name, v_identity, in_created, ARRAY[v_identity], '{}')
+    VALUES (in_account, in_lower_name, in_name, v_identity, v_created, ARRAY[v_identity], '{}')
     ON CONFLICT DO NOTHING;
     IF NOT FOUND THEN
         RETURN NULL;
     END IF;
     INSERT INTO rowkey.segment (seg) VALUES (v_identity);
-    RETURN v_identity;
+    RETURN ARRAY[v_identity, v_created];
 END
 $body$;
 
@@ -211,7 +231,7 @@ SELECT create_distributed_table('rowkey.service_properties', 'account', colocate
 SELECT create_distributed_table('rowkey.segment', 'seg', colocate_with := 'none');
 SELECT create_distributed_table('rowkey.entity', 'seg', colocate_with := 'rowkey.segment');
 SELECT create_distributed_function(
-    'rowkey.write(bigint,bytea,bytea[],bigint[],bytea[],bigint)', 'in_seg', colocate_with := 'rowkey.entity'
+    'rowkey.write(bigint,bytea,bytea[],bigint[],bytea[],bytea[],bigint)', 'in_seg', colocate_with := 'rowkey.entity'
 );
 """,
 }
@@ -234,7 +254,7 @@ WHERE current_setting('synchronous_commit') IN ('off', 'local');
 
 # ---------------------------------------------------------------- tables and settings
 
-CREATE_TABLE = "SELECT rowkey.create_table($1, $2, $3, $4)"
+CREATE_TABLE = "SELECT rowkey.create_table($1, $2, $3)"
 DELETE_TABLE = "SELECT rowkey.delete_table($1, $2)"
 FIND_TABLE = """
 SELECT account, name, identity, created, segments, bounds
@@ -251,6 +271,20 @@ SET_POLICIES = """
 UPDATE rowkey.table_of_account SET policies = $4 WHERE account = $1 AND lower_name = $2 AND identity = $3
 RETURNING identity
 """
+ADD_INDEX = """
+UPDATE rowkey.table_of_account SET indexes = array_append(indexes, $4)
+WHERE account = $1 AND lower_name = $2 AND identity = $3 AND NOT $4 = ANY (indexes)
+RETURNING identity
+"""
+DROP_INDEX = """
+UPDATE rowkey.table_of_account SET indexes = array_remove(indexes, $4)
+WHERE account = $1 AND lower_name = $2 AND identity = $3 AND $4 = ANY (indexes)
+RETURNING identity
+"""
+LIST_INDEXES = """
+SELECT indexes, segments FROM rowkey.table_of_account WHERE account = $1 AND lower_name = $2 AND identity = $3
+"""
+COUNT_ENTITIES_WITH = "SELECT count(*) FROM rowkey.entity WHERE seg = $1 AND position($2::bytea IN body) > 0"
 LIST_PROPERTIES = "SELECT account, section, text FROM rowkey.service_properties"
 SET_PROPERTIES = "SELECT rowkey.set_properties($1, $2, $3)"
 CHANNEL = "rowkey"
@@ -258,7 +292,7 @@ CHANNEL = "rowkey"
 
 # ---------------------------------------------------------------- entities
 
-WRITE = "SELECT rowkey.write($1, $2, $3, $4, $5, $6)"
+WRITE = "SELECT rowkey.write($1, $2, $3, $4, $5, $6, $7)"
 
 GET_ONE = """
 SELECT e.body
@@ -294,8 +328,11 @@ CROSS JOIN LATERAL (
 ) AS e
 """
 
-# One row comes back: texts joined by commas, their number, and the key of the entity after them. The texts are made
-# only where they are no larger than $7 together; the sizes are known without a look at the texts.
+_WITH_NEEDLES = "WHERE position($8::bytea IN body) > 0 AND position($9::bytea IN body) > 0"
+
+# One row comes back: how many entities there are, the texts of those that have the pieces $8 and $9 joined by commas,
+# and the key of the entity after them. The texts are made only where all of them are no larger than $7 together; the
+# sizes are known without a look at the texts.
 GATHER = f"""
 WITH measured AS (
     SELECT count(*) AS entities, coalesce(sum(octet_length(body)), 0) AS size
@@ -303,7 +340,8 @@ WITH measured AS (
 )
 SELECT m.entities, m.size, following.pk, following.rk,
     CASE WHEN m.size <= $7 THEN (
-        SELECT string_agg(body, ',') FROM ({_RANGES.format(columns="e.body", limit="$6")} LIMIT $6) AS page
+        SELECT string_agg(body, ',') FILTER ({_WITH_NEEDLES})
+        FROM ({_RANGES.format(columns="e.body", limit="$6")} LIMIT $6) AS page
     ) END AS texts
 FROM rowkey.segment AS s
 CROSS JOIN measured AS m
@@ -324,7 +362,7 @@ WITH numbered AS (
     SELECT count(*) AS entities FROM numbered WHERE n <= $6 AND (n = 1 OR before < $7)
 )
 SELECT m.entities, 0 AS size, following.pk, following.rk,
-    (SELECT string_agg(body, ',' ORDER BY n) FROM numbered WHERE n <= m.entities) AS texts
+    (SELECT string_agg(body, ',' ORDER BY n) FILTER ({_WITH_NEEDLES}) FROM numbered WHERE n <= m.entities) AS texts
 FROM rowkey.segment AS s
 CROSS JOIN measured AS m
 LEFT JOIN numbered AS following ON following.n = m.entities + 1

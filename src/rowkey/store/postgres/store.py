@@ -4,9 +4,9 @@
     catalogue.py    what is remembered of tables   session.py     one connection
     notices.py      what others change             failures.py    what an error means
     writer.py       entity group transactions      turns.py       writes of one entity, one after another
-    reader.py       points                         clock.py       times that only grow
-    pages.py        pages                          removal.py     what is left of deleted tables
-    schema.py       init, upgrade, status          statements.py  all SQL, and the schema
+    reader.py       points                         removal.py     what is left of deleted tables
+    pages.py        pages                          statements.py  all SQL, and the schema
+    schema.py       init, upgrade, status
 
 Nothing that is remembered here decides anything: every statement that touches entities verifies where they are that
 their table is live. What the database keeps: `docs/storage-format-postgres.md`. What is promised when something fails,
@@ -15,21 +15,19 @@ and why: `docs/adr/0007-postgresql.md`.
 
 import asyncio
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Self
 
 from rowkey.errors import ResourceNotFound, TableAlreadyExists, TableNotFound
-from rowkey.model.datetimes import now_ticks
-from rowkey.model.entity import Entity, Key
+from rowkey.model.entity import Entity, Key, json_string
 from rowkey.model.key_range import KeyRange
 from rowkey.model.writes import Write
 from rowkey.odata.ast import Filter
-from rowkey.store.interface import Page, Table
+from rowkey.store.interface import Index, Page, Table
 from rowkey.store.key_code import code_of, text_of
 from rowkey.store.postgres import statements
 from rowkey.store.postgres.catalogue import Catalogue, KnownTable
-from rowkey.store.postgres.clock import Clock
 from rowkey.store.postgres.failures import SegmentGone
 from rowkey.store.postgres.lane import Lane
 from rowkey.store.postgres.notices import Notices, read_properties
@@ -52,8 +50,7 @@ _WRITE_SECONDS_MAX = 30.0
 class PostgresStore:
     """A `Store` in a PostgreSQL database that others use at the same time; see the module."""
 
-    def __init__(self, url: str, now: Callable[[], int]) -> None:
-        self._clock = Clock(now)
+    def __init__(self, url: str) -> None:
         self._loop = asyncio.get_running_loop()
         self._catalogue = Catalogue()
         self._turns = Turns()
@@ -65,10 +62,10 @@ class PostgresStore:
         self._removal = Removal(self._pages)
 
     @classmethod
-    async def open(cls, url: str, *, now: Callable[[], int] = now_ticks) -> Self:
+    async def open(cls, url: str) -> Self:
         """Wait for the database and open it; raises DatabaseError where waiting is no use."""
         await wait_for_schema(url)
-        store = cls(url, now)
+        store = cls(url)
         await store._read_properties()
         return store
 
@@ -82,11 +79,11 @@ class PostgresStore:
     # ------------------------------------------------------------ tables
 
     async def create_table(self, account: str, name: str) -> Table:
-        created = self._clock.tick()
-        row = account, name, name.lower(), created
-        identity = await self._writes.submit(lambda session: session.write(statements.CREATE_TABLE, *row))
-        if identity is None:
+        row = account, name, name.lower()
+        added = await self._writes.submit(lambda session: session.write(statements.CREATE_TABLE, *row))
+        if added is None:
             raise TableAlreadyExists
+        identity, created = added
         table = Table(account, name, identity, created)
         self._catalogue.put(KnownTable(table, (identity,), ()))
         return table
@@ -150,7 +147,7 @@ class PostgresStore:
         partition_key = code_of(writes[0].key.partition_key)
         while True:
             known = self._catalogue.get(table.identity) or await self._locate(table)
-            group = EntityGroup(known.segment_of(partition_key), partition_key, writes, self._clock)
+            group = EntityGroup(known.segment_of(partition_key), partition_key, writes)
             try:
                 return await self._write_in_turn(group)
             except SegmentGone:
@@ -185,6 +182,7 @@ class PostgresStore:
         bytes_max: int,
         seconds_max: float,
         predicate: Filter | None,
+        client: str = "",
     ) -> Page:
         coded = [code_range(key_range) for key_range in ranges]
         while True:
@@ -211,8 +209,7 @@ class PostgresStore:
     # ------------------------------------------------------------ settings
 
     async def get_policies(self, table: Table) -> str:
-        place = table.account, table.name.lower(), table.identity
-        rows = await self._points.submit(lambda session: session.read(statements.GET_POLICIES, *place))
+        rows = await self._points.submit(lambda session: session.read(statements.GET_POLICIES, *_place(table)))
         if not rows:
             self._catalogue.forget(table.identity)
             raise TableNotFound
@@ -220,10 +217,47 @@ class PostgresStore:
         return text
 
     async def set_policies(self, table: Table, text: str) -> None:
-        row = table.account, table.name.lower(), table.identity, text
+        row = *_place(table), text
         if await self._writes.submit(lambda session: session.write(statements.SET_POLICIES, *row)) is None:
             self._catalogue.forget(table.identity)
             raise TableNotFound
+
+    async def add_index(self, table: Table, name: str) -> bool:
+        row = *_place(table), name
+        if await self._writes.submit(lambda session: session.write(statements.ADD_INDEX, *row)) is not None:
+            return True
+        await self._indexes(table)
+        return False
+
+    async def drop_index(self, table: Table, name: str) -> None:
+        row = *_place(table), name
+        if await self._writes.submit(lambda session: session.write(statements.DROP_INDEX, *row)) is None:
+            await self._indexes(table)
+            raise ResourceNotFound
+
+    async def list_indexes(self, table: Table) -> Sequence[Index]:
+        names, segments = await self._indexes(table)
+        return [Index(name, True, await self._count_entities_with(segments, name)) for name in sorted(names)]
+
+    async def _indexes(self, table: Table) -> tuple[list[str], list[int]]:
+        """The names of the table's indexes, and its segments; raises TableNotFound."""
+        rows = await self._points.submit(lambda session: session.read(statements.LIST_INDEXES, *_place(table)))
+        if not rows:
+            self._catalogue.forget(table.identity)
+            raise TableNotFound
+        names, segments = rows[0]
+        return names, segments
+
+    async def _count_entities_with(self, segments: Sequence[int], name: str) -> int:
+        """How many entities of these segments have a property; raw quotes stand only around strings."""
+        mark = f",{json_string(name)}:".encode("ascii")
+
+        async def count(session: Session) -> int:
+            counts = [await session.read(statements.COUNT_ENTITIES_WITH, segment, mark) for segment in segments]
+            return sum(rows[0][0] for rows in counts)
+
+        entities: int = await self._pages.submit(count)
+        return entities
 
     async def get_properties(self, account: str) -> Mapping[str, str]:
         return self._catalogue.properties(account)
@@ -242,6 +276,11 @@ class PostgresStore:
     async def _read_properties(self) -> None:
         rows = await self._points.submit(lambda session: session.read(statements.LIST_PROPERTIES))
         self._catalogue.put_properties(read_properties(rows))
+
+
+def _place(table: Table) -> tuple[str, str, int]:
+    """What names a table in the catalogue, and no other that has its name later."""
+    return table.account, table.name.lower(), table.identity
 
 
 def _storable(name: str) -> str:

@@ -5,9 +5,9 @@ what must be there, and the function verifies it where the entities are. A merge
 read, merged here, and written on the condition that nobody has written them meanwhile; else it begins anew. A write
 that would be refused for its size is treated alike, so that its condition is reported first, as the service does.
 
-The text that is stored states its own timestamp, so that is chosen here: a time after every one handed out before, and
-after those that the conditions name. Another front end's clock may be ahead; then the function names the later
-timestamp, and the next attempt is after it.
+The text that is stored states its own timestamp, which the database chooses: one clock for all front ends, or else an
+entity that is deleted through one and inserted through another could have an earlier timestamp than before. So a text
+is sent in the pieces around the two places where it stands, and put together again here when the timestamp is known.
 """
 
 from collections.abc import Sequence
@@ -22,11 +22,11 @@ from rowkey.errors import (
     ServiceError,
     UpdateConditionNotSatisfied,
 )
+from rowkey.model.datetimes import format_datetime
 from rowkey.model.entity import Entity
 from rowkey.model.writes import Condition, Mode, Write, apply_write
 from rowkey.store.key_code import code_of
 from rowkey.store.postgres import statements
-from rowkey.store.postgres.clock import Clock
 from rowkey.store.postgres.failures import CONDITION_FAILED, RACED, SEGMENT_GONE, SegmentGone
 
 if TYPE_CHECKING:
@@ -37,19 +37,21 @@ _DELETE_CODES = {**_CODES, Condition.ANY: _CODES[Condition.EXISTS], Condition.AB
 """What is not there cannot be deleted."""
 _SUPPOSED = Entity(0, "")
 """Some entity, where a condition says that there is one."""
+_SOME_TICKS = 1
+"""A timestamp to compose texts with, before they have their own."""
 
 
 class EntityGroup:
     """The writes of one transaction; `run` may be called again until it returns."""
 
-    def __init__(self, segment: int, partition_key: bytes, writes: Sequence[Write], clock: Clock) -> None:
+    def __init__(self, segment: int, partition_key: bytes, writes: Sequence[Write]) -> None:
         self._segment = segment
         self._partition_key = partition_key
         self._writes = writes
-        self._clock = clock
         self._row_keys = [code_of(write.key.row_key) for write in writes]
         self._order = sorted(range(len(writes)), key=self._row_keys.__getitem__)
         self._must_look = any(write.mode is Mode.MERGE for write in writes)
+        self._ticks_min = 1 + max((write.condition for write in writes if isinstance(write.condition, int)), default=0)
 
     @property
     def keys(self) -> list[tuple[int, bytes, bytes]]:
@@ -60,16 +62,16 @@ class EntityGroup:
         """Apply the writes; raises what `apply_write` raises, or SegmentGone."""
         while True:
             current = await self._look(session) if self._must_look else None
-            ticks = self._choose_ticks(current)
             try:
-                entities = self._compose(current, ticks)
+                texts = self._compose(current)
             except ServiceError:
                 if current is not None:
                     raise
                 self._must_look = True
                 continue
-            if await self._write(session, current, entities, ticks):
-                return entities
+            ticks = await self._write(session, current, texts)
+            if ticks is not None:
+                return [None if text is None else text.at(ticks) for text in texts]
 
     async def _look(self, session: "Session") -> dict[bytes, Entity]:
         """What is stored of the entities to be written, by row key."""
@@ -78,58 +80,51 @@ class EntityGroup:
             raise SegmentGone
         return {row_key: Entity(ticks, body.decode("ascii")) for row_key, ticks, body in rows if ticks is not None}
 
-    def _choose_ticks(self, current: dict[bytes, Entity] | None) -> int:
-        ticks = self._clock.tick()
-        for write in self._writes:
-            if isinstance(write.condition, int):
-                ticks = max(ticks, write.condition + 1)
-        if current is not None:
-            ticks = max(ticks, *(entity.timestamp + 1 for entity in current.values()), 0)
-        return ticks
-
-    def _compose(self, current: dict[bytes, Entity] | None, ticks: int) -> list[Entity | None]:
-        """The entities after the writes, as what is stored or else the conditions have it."""
-        entities: list[Entity | None] = []
+    def _compose(self, current: dict[bytes, Entity] | None) -> "list[_Text | None]":
+        """The texts after the writes, as what is stored or else the conditions have it."""
+        texts: list[_Text | None] = []
         for write, row_key in zip(self._writes, self._row_keys, strict=True):
             before = _supposed(write) if current is None else current.get(row_key)
             if current is None and write.condition is Condition.UNMEETABLE:
-                entities.append(None)
+                texts.append(None)
                 continue
             try:
-                entities.append(apply_write(before, write, ticks))
+                entity = apply_write(before, write, _SOME_TICKS)
             except ServiceError as error:
-                error.index = len(entities)
+                error.index = len(texts)
                 raise
-        return entities
+            texts.append(None if entity is None else _Text(entity.text))
+        return texts
 
     async def _write(
-        self,
-        session: "Session",
-        current: dict[bytes, Entity] | None,
-        entities: Sequence[Entity | None],
-        ticks: int,
-    ) -> bool:
-        """Store the entities; False where it must be begun anew."""
-        row_keys = [self._row_keys[position] for position in self._order]
-        conditions = [self._condition(position, current) for position in self._order]
-        bodies = [None if (entity := entities[n]) is None else entity.text.encode("ascii") for n in self._order]
+        self, session: "Session", current: dict[bytes, Entity] | None, texts: "Sequence[_Text | None]"
+    ) -> int | None:
+        """Store the entities; returns their timestamp, None where it must be begun anew."""
+        ordered = [texts[position] for position in self._order]
         try:
-            await session.write(
-                statements.WRITE, self._segment, self._partition_key, row_keys, conditions, bodies, ticks
+            ticks: int = await session.write(
+                statements.WRITE,
+                self._segment,
+                self._partition_key,
+                [self._row_keys[position] for position in self._order],
+                [self._condition(position, current) for position in self._order],
+                [None if text is None else text.head.encode("ascii") for text in ordered],
+                [None if text is None else text.tail.encode("ascii") for text in ordered],
+                self._ticks_min,
             )
         except asyncpg.PostgresError as error:
             if error.sqlstate == SEGMENT_GONE:
                 raise SegmentGone from None
             if error.sqlstate == RACED:
-                self._clock.advance(int(str(error)))
-                return False
+                self._ticks_min = int(str(error)) + 1
+                return None
             if error.sqlstate != CONDITION_FAILED:
                 raise
             verdict = self._read_verdict(str(error), has_looked=current is not None)
             if verdict is None:
-                return False
+                return None
             raise verdict from None
-        return True
+        return ticks
 
     def _condition(self, position: int, current: dict[bytes, Entity] | None) -> int:
         """What the function verifies: the write's own condition, or that a merge still has what it was made of."""
@@ -165,3 +160,23 @@ def _supposed(write: Write) -> Entity | None:
     if write.mode is Mode.DELETE:
         return _SUPPOSED
     return _SUPPOSED if write.condition is Condition.EXISTS else None
+
+
+class _Text:
+    """A wire text without its timestamp: what stands between the two places where that is, and what comes after."""
+
+    __slots__ = ("head", "tail")
+
+    def __init__(self, text: str) -> None:
+        end = text.index("'", len(_START))
+        time = text.index(_TIME, end) + len(_TIME)  # quotes within keys are escaped
+        self.head = text[end:time]
+        self.tail = text[text.index('"', time) :]
+
+    def at(self, ticks: int) -> Entity:
+        """The entity with this timestamp, as the database has put it together."""
+        time = format_datetime(ticks)
+        return Entity(ticks, f"{_START}{time.replace(':', '%3A')}{self.head}{time}{self.tail}")
+
+
+_START, _TIME = '{"odata.etag":"W/\\"datetime\'', ',"Timestamp":"'

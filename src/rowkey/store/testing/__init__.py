@@ -24,6 +24,7 @@ import pytest
 pytest.register_assert_rewrite(
     f"{__name__}.concurrency",
     f"{__name__}.durability",
+    f"{__name__}.indexes",
     f"{__name__}.machine",
     f"{__name__}.predicates",
     f"{__name__}.samples",
@@ -36,6 +37,7 @@ pytest.register_assert_rewrite(
 # Only what is imported after the call above explains its failed assertions.
 from rowkey.store.testing.concurrency import ConcurrencyConformance  # noqa: E402
 from rowkey.store.testing.durability import DurabilityConformance  # noqa: E402
+from rowkey.store.testing.indexes import IndexConformance  # noqa: E402
 from rowkey.store.testing.predicates import PredicateConformance  # noqa: E402
 from rowkey.store.testing.samples import FixedClock  # noqa: E402
 from rowkey.store.testing.scans import ScanConformance  # noqa: E402
@@ -51,6 +53,7 @@ class StoreConformance(
     WriteConformance,
     ScanConformance,
     PredicateConformance,
+    IndexConformance,
     SettingsConformance,
     ConcurrencyConformance,
 ):
