@@ -29,6 +29,7 @@ from servers import (
     ServerError,
     ask,
     install_azurite,
+    rowkey,
 )
 from signing import render_head
 from workloads import (
@@ -261,7 +262,7 @@ def main() -> None:
     arguments = parse_arguments()
     # A run that is told to end stops its servers too.
     signal.signal(signal.SIGTERM, lambda signum, _frame: sys.exit(128 + signum))
-    kinds = [kind for kind in (ROWKEY, AZURITE) if arguments.server in (None, kind.name)]
+    kinds = [kind for kind in (rowkey(arguments.workers), AZURITE) if arguments.server in (None, kind.name)]
     bench = Bench(
         kinds=kinds,
         entities=arguments.entities or (QUICK_ENTITIES if arguments.quick else ENTITIES),
@@ -294,6 +295,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help=f"{QUICK_ENTITIES} entities, one round, short measures")
     parser.add_argument("--only", default="*", metavar="GLOB", help="measures by name, as 'get-*' or 'start-*'")
     parser.add_argument("--server", choices=[ROWKEY.name, AZURITE.name], help="only this one, without ratios")
+    parser.add_argument("--workers", type=int, default=1, help="processes of Rowkey that answer (default 1)")
     parser.add_argument(
         "--azurite", default=AZURITE_VERSION, help=f"the version to compare with (default {AZURITE_VERSION})"
     )

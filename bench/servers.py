@@ -47,10 +47,13 @@ class Kind:
     command: Callable[[int, Path], list[str]]
 
 
-ROWKEY = Kind(
-    "rowkey",
-    lambda port, data: [sys.executable, "-m", "rowkey", "serve", f"--port={port}", f"--data={data}"],
-)
+def rowkey(workers: int) -> Kind:
+    """Rowkey, with so many processes that answer."""
+    command = [sys.executable, "-m", "rowkey", "serve", f"--workers={workers}"]
+    return Kind("rowkey", lambda port, data: [*command, f"--port={port}", f"--data={data}"])
+
+
+ROWKEY = rowkey(1)
 AZURITE = Kind(
     "azurite",
     lambda port, data: [

@@ -30,6 +30,7 @@ from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 
 from tests.compatibility import PAGE, CompatibilityPage
 from tests.leaks import LeakWatch, leaks
+from tests.postgres import Postgres
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -244,6 +245,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Let the clients' tests be pointed at any server, and the page of what is compatible be written."""
     parser.addoption("--target", metavar="URL", help="test this running server, e.g. http://127.0.0.1:10002/account")
     parser.addoption("--target-key", metavar="KEY", default=DEVELOPMENT_KEY, help="account key of the --target")
+    parser.addoption("--store", choices=("postgresql",), help="have each server of our own keep its data there")
     parser.addoption("--workers", metavar="N", help="have so many processes in each server of our own")
     parser.addoption("--write-compatibility", action="store_true", help=f"write docs/{PAGE.name}, from its own tests")
 
@@ -270,7 +272,7 @@ def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     if target is not None:
         yield Server(target.rstrip("/"), account_of(target), request.config.getoption("--target-key"))
         return
-    process = ServerProcess(tmp_path_factory.mktemp("server"), *workers_options(request))
+    process = ServerProcess(tmp_path_factory.mktemp("server"), *run_options(request))
     process.start()
     yield process.server
     process.stop()
@@ -281,7 +283,7 @@ def own_server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Serve
     """A server of the test's own, running, which it may stop and kill."""
     if request.config.getoption("--target") is not None:
         pytest.skip("stops and kills its server, so never a --target")
-    process = ServerProcess(tmp_path, *workers_options(request))
+    process = ServerProcess(tmp_path, *run_options(request))
     process.start()
     yield process
     process.stop()
@@ -295,7 +297,7 @@ def own_server_with(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[
     processes: list[ServerProcess] = []
 
     def start(*options: str) -> ServerProcess:
-        process = ServerProcess(tmp_path, *workers_options(request), *options)
+        process = ServerProcess(tmp_path, *run_options(request), *options)
         process.start()
         processes.append(process)
         return process
@@ -305,10 +307,26 @@ def own_server_with(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[
         process.stop()
 
 
-def workers_options(request: pytest.FixtureRequest) -> tuple[str, ...]:
-    """What `--workers` of the test run asks each server for; a test's own options come later and count more."""
+def run_options(request: pytest.FixtureRequest) -> tuple[str, ...]:
+    """What the options of the test run ask each server for; a test's own options come later and count more."""
     workers: str | None = request.config.getoption("--workers")
-    return () if workers is None else ("--workers", workers)
+    options: tuple[str, ...] = () if workers is None else ("--workers", workers)
+    if request.config.getoption("--store") == "postgresql":
+        postgres: Postgres = request.getfixturevalue("postgres")
+        options += ("--store", postgres.new_database())
+    return options
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    """A PostgreSQL of the tests' own, running."""
+    server = Postgres()
+    try:
+        server.init()
+        server.start()
+        yield server
+    finally:
+        server.close()
 
 
 def account_of(target: str) -> str:

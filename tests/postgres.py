@@ -6,6 +6,7 @@ on the loopback address and on a socket in its folder.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import pwd
 import shutil
@@ -16,8 +17,11 @@ import tempfile
 import time
 from functools import cache
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
+
+from rowkey.store.postgres.schema import init
 
 SUPERUSER = "rowkey"
 START_SECONDS_MAX = 60
@@ -61,6 +65,13 @@ class Postgres:
     def url(self, database: str) -> str:
         """Where a database of this server is."""
         return f"postgresql://{SUPERUSER}@127.0.0.1:{self.port}/{database}"
+
+    def new_database(self) -> str:
+        """Make a database with the schema, and return its URL."""
+        name = f"t{uuid4().hex}"
+        self.sql(f"CREATE DATABASE {name}")
+        asyncio.run(init(self.url(name), is_sharded=False))
+        return self.url(name)
 
     def init(self) -> None:
         """Make an empty database cluster."""
@@ -130,6 +141,10 @@ class Postgres:
     def promote(self) -> None:
         """Make a primary of a standby."""
         self.run("pg_ctl", "promote", "-D", str(self.data), "-w")
+
+    def clear(self) -> None:
+        """Remove the data of a server that does not run."""
+        shutil.rmtree(self.data)
 
     def close(self) -> None:
         """Stop the server, and leave nothing behind."""

@@ -64,6 +64,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from rowkey.index import run_command as run_index_command
 
         return run_index_command(options)
+    if options.command in ("check", "salvage", "backup"):
+        from rowkey.repair import run_command as run_repair_command
+
+        return run_repair_command(options)
     try:
         settings = read_settings(options, os.environ)
     except ValueError as error:
@@ -80,6 +84,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     _add_db_commands(commands)
     _add_index_commands(commands)
+    _add_repair_commands(commands)
     serve_parser = commands.add_parser("serve", help="start a server", description="Start a server; SIGTERM stops it.")
     add = serve_parser.add_argument
     add("--host", default=HOST, help="address to listen on (default: %(default)s; 0.0.0.0 for all)")
@@ -88,6 +93,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--memory", action="store_true", help="keep the data in memory, and nothing after the end")
     add("--store", metavar="URL", help="keep the data in a PostgreSQL database: postgresql://USER@HOST/DATABASE")
     add("--compress", action="store_true", help="send large answers with gzip to clients that take it")
+    add("--auto-index", action="store_true", help="add indexes for filters that look at many entities again and again")
     add("--workers", type=int, default=1, metavar="N", help="processes that answer requests (default: %(default)s)")
     add(
         "--account",
@@ -196,6 +202,20 @@ def _add_index_commands(commands: "argparse._SubParsersAction[argparse.ArgumentP
         )
 
 
+def _add_repair_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    add = commands.add_parser
+    check = add("check", help="look for damage in a data folder", description="Look for damage in a data folder.")
+    check.add_argument("folder", metavar="DIR", type=Path, help="the data folder, of a server that does not run")
+    what = "bring what is intact in a damaged data folder into a new one"
+    salvage = add("salvage", help=what, description=f"{what.capitalize()}.")
+    salvage.add_argument("folder", metavar="DIR", type=Path, help="the data folder, of a server that does not run")
+    salvage.add_argument("new_folder", metavar="NEWDIR", type=Path, help="a folder that is new")
+    what = "copy the database, also while the server runs"
+    backup = add("backup", help=what, description=f"{what.capitalize()}.")
+    backup.add_argument("folder", metavar="DIR", type=Path, help="the data folder")
+    backup.add_argument("file", metavar="FILE", type=Path, help="the copy, a file that is new")
+
+
 def read_settings(options: argparse.Namespace, environment: Mapping[str, str]) -> Settings:
     """The settings that the options of `serve` and the environment ask for; raises ValueError."""
     if options.memory and options.data is not None:
@@ -215,6 +235,7 @@ def read_settings(options: argparse.Namespace, environment: Mapping[str, str]) -
         store=_read_store(options),
         workers=options.workers,
         compress=options.compress,
+        auto_index=options.auto_index,
         tls=_read_tls(options),
         bearer=_read_bearer(options),
         accounts=_read_accounts(options, environment),

@@ -94,6 +94,8 @@ class Settings:
     """Processes that answer requests."""
     compress: bool = False
     """Whether large answers are compressed for clients that take it."""
+    auto_index: bool = False
+    """Whether tables are given indexes for filters that look at many entities again and again."""
     log_requests: bool = False
     slow_seconds: float | None = None
     """Requests that take longer are logged as warnings."""

@@ -158,8 +158,10 @@ def _explain(response: HTTPResponse, body: bytes) -> str:
 def _print_indexes(client: _Client, tables: Sequence[str]) -> None:
     rows = [("TABLE", "PROPERTY", "STATE", "ENTRIES")]
     for table in tables:
-        for index in client.indexes(table):
-            rows.append((table, str(index["property"]), str(index["state"]), f"{index['entries']:,}"))
+        rows += [
+            (table, str(index["property"]), str(index["state"]), f"{index['entries']:,}")
+            for index in client.indexes(table)
+        ]
     if len(rows) == 1:
         print("There are no indexes.")
         return

@@ -29,6 +29,7 @@ from rowkey.errors import (
     Layer,
     Md5Mismatch,
     ServiceError,
+    TableNotFound,
     XMethodIncorrectCount,
     XMethodIncorrectValue,
     XMethodNotUsingPost,
@@ -119,7 +120,10 @@ class Service:
             grant = await self._authenticate(request, address, options, terms.version, now)
             call = self._open(request, address, options, terms, grant, request_id, now)
             operation = _decode(call)
-            result = await operation.run(self._store, address.account)
+            try:
+                result = await operation.run(self._store, address.account)
+            except TableNotFound:  # a store that others use too may have remembered one that was made anew since
+                result = await operation.run(self._store, address.account)
             response = operation.respond(call, result)
             response.headers = _common_headers(request, terms.version, request_id, response.layer) + response.headers
         except ServiceError as error:
@@ -188,10 +192,18 @@ class Service:
         sas = read_sas(options)
         policies: Sequence[AccessPolicy] = ()
         if sas.policy:
-            table = await self._store.find_table(address.account, sas.table)
-            policies = () if table is None else read_policies(await self._store.get_policies(table))
+            policies = await self._stored_policies(address.account, sas.table)
         keys = self._keys[address.account]
         return sas.verify(address.account, keys, policies, now=now, peer=request.peer, is_secure=request.is_secure)
+
+    async def _stored_policies(self, account: str, name: str) -> Sequence[AccessPolicy]:
+        """The stored access policies of the table of that name, as they are now."""
+        while (table := await self._store.find_table(account, name)) is not None:
+            try:
+                return read_policies(await self._store.get_policies(table))
+            except TableNotFound:  # deleted by another process, and perhaps made anew: found no second time
+                continue
+        return ()
 
     def refuse(self, error: ServiceError, request: Request | None = None) -> Response:
         """The answer to bytes that never became a request, or to one whose body was refused unread."""

@@ -32,7 +32,7 @@ NEEDED = {
     Right.UPSERT: ("o", ["au"]),
     Right.DELETE: ("o", ["d"]),
 }
-NEVER = {Right.ACCESS_POLICIES, Right.PREFLIGHT}
+NEVER = {Right.ACCESS_POLICIES, Right.INDEXES, Right.PREFLIGHT}
 RESOURCE_TYPES = ["".join(types) for count in range(1, 4) for types in combinations("sco", count)]
 LETTERS = ["".join(letters) for count in range(1, 8) for letters in combinations("rwdlacu", count)]
 

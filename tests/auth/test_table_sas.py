@@ -39,6 +39,7 @@ NEEDED = {
     Right.READ_SERVICE: None,
     Right.WRITE_SERVICE: None,
     Right.ACCESS_POLICIES: None,
+    Right.INDEXES: None,
     Right.PREFLIGHT: None,
 }
 LETTERS = ["".join(letters) for count in range(1, 5) for letters in combinations("raud", count)]

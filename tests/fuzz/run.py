@@ -98,7 +98,7 @@ def _random(name: str, seconds: float, seed: int) -> bool:
 
 def _guided(name: str, seconds: float) -> int:
     """Coverage-guided, in a process of its own, which libFuzzer ends."""
-    import atheris
+    import atheris  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
     with atheris.instrument_imports(include=["rowkey"]):
         from tests.fuzz.targets import TARGETS

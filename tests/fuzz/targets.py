@@ -85,7 +85,8 @@ def _requests_of(pieces: list[bytes]) -> tuple[list[Request], type | None]:
             reader.feed(piece)
             while reader.complete:
                 request, _ = reader.complete.popleft()
-                assert "\n" not in request.target and "\r" not in request.target
+                assert "\n" not in request.target
+                assert "\r" not in request.target
                 assert all("\n" not in value and "\r" not in value for value in request.headers.values())
                 requests.append(request)
     except ServiceError as refusal:
@@ -182,7 +183,14 @@ def _unsigned(token: str) -> None:
 
 @cache
 def _issuer() -> Any:
-    members = {"kty": "RSA", "kid": "k", "use": "sig", "alg": "RS256", "e": "AQAB", "n": b64encode(b"\xff" * 255).decode()}
+    members = {
+        "kty": "RSA",
+        "kid": "k",
+        "use": "sig",
+        "alg": "RS256",
+        "e": "AQAB",
+        "n": b64encode(b"\xff" * 255).decode(),
+    }
     members["n"] = members["n"].replace("+", "-").replace("/", "_").rstrip("=") + "w"
     members["n"] = "_" * 341 + "w"
     return read_issuer("https://here/", json.dumps({"keys": [members]}).encode())
@@ -392,8 +400,16 @@ class _Served:
     def __init__(self) -> None:
         self.asked = 0
         self.service = Service(Settings(data=None), MemoryStore())
-        for target, body in ((f"/{ACCOUNT}/Tables", b'{"TableName":"Tab"}'), (f"/{ACCOUNT}/Tab", b'{"PartitionKey":"p","RowKey":"r","A":1}')):
-            headers = {"host": "h", "content-type": "application/json", "accept": "application/json", "x-ms-version": NEWEST}
+        for target, body in (
+            (f"/{ACCOUNT}/Tables", b'{"TableName":"Tab"}'),
+            (f"/{ACCOUNT}/Tab", b'{"PartitionKey":"p","RowKey":"r","A":1}'),
+        ):
+            headers = {
+                "host": "h",
+                "content-type": "application/json",
+                "accept": "application/json",
+                "x-ms-version": NEWEST,
+            }
             assert self.ask(Request("POST", target, headers, body)).status == 201
 
     def ask(self, request: Request) -> Response:

@@ -51,11 +51,25 @@ def test_slow_requests_are_warnings(caplog: pytest.LogCaptureFixture) -> None:
     lines.record(transaction(duration=SECOND))
     assert not caplog.records
     lines.record(transaction(duration=SECOND + 1))
-    lines.record(transaction("QueryEntities", duration=2 * SECOND)._replace(is_full_scan=True, table="Orders"))
+    (record,) = caplog.records
+    assert record.levelname == "WARNING"
+    assert record.getMessage().startswith("slow: GET QueryEntity sally 200 - 1000 ms")
+
+
+def test_queries_that_look_at_much_to_return_little_are_warnings(caplog: pytest.LogCaptureFixture) -> None:
+    lines = RequestLines(is_complete=False, slow_seconds=1.0)
+    query = transaction("QueryEntities")
+    for looked_at, returned in ((9_999, 0), (10_000, 101), (1_000_000, 1_000_000)):
+        lines.record(query._replace(looked_at=looked_at, returned=returned))
+    assert not caplog.records
+    lines.record(query._replace(looked_at=10_000, returned=100))
+    lines.record(query._replace(looked_at=250_000, returned=3, duration=2 * SECOND))
     first, second = caplog.records
     assert first.levelname == "WARNING"
-    assert first.getMessage().startswith("slow: GET QueryEntity sally 200 - 1000 ms")
-    assert second.getMessage().endswith("its filter bounds no PartitionKey, so it looks through the whole table")
+    assert first.getMessage().startswith("scan: GET QueryEntities")
+    assert second.getMessage().startswith("slow: GET QueryEntities")
+    assert "looked at 250,000 entities and returned 3" in second.getMessage()
+    assert fields(second)["looked_at"] == 250_000
 
 
 def test_a_request_that_never_was_one_has_a_line_too(caplog: pytest.LogCaptureFixture) -> None:

@@ -20,7 +20,7 @@ LITERALS = [
     ("'啊齄 é \U0001f600'", EdmType.STRING, "啊齄 é \U0001f600"),
     ("true", EdmType.BOOLEAN, True),
     ("True", EdmType.BOOLEAN, True),
-    ("FALSE", EdmType.BOOLEAN, False),
+    ("faLsE", EdmType.BOOLEAN, False),
     ("false", EdmType.BOOLEAN, False),
     ("0", EdmType.INT32, 0),
     ("-0042", EdmType.INT32, -42),

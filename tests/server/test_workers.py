@@ -11,6 +11,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -513,6 +514,21 @@ def test_a_stop_under_load_answers_what_was_begun(workers: ServerProcess, client
     check(ledger, workers.server)
 
 
+def test_a_stop_while_the_writer_is_dead_leaves_a_folder_that_can_be_opened(
+    workers: ServerProcess, clients: list[Client]
+) -> None:
+    """The last to close the database is then a worker that does not write; it must leave the log as it is."""
+    assert clients[0].ask("POST", "/Things", entity("kept"))[0] == 201
+    assert workers._process is not None
+    workers._process.send_signal(signal.SIGSTOP)  # so that it hears of both at once
+    os.kill(processes_of(workers)[1], signal.SIGKILL)
+    workers._process.send_signal(signal.SIGTERM)
+    workers._process.send_signal(signal.SIGCONT)
+    workers.stop()
+    workers.start()
+    assert ask_once(workers.server, "GET", ENTITY) == 200
+
+
 def test_a_stop_leaves_one_complete_file(workers: ServerProcess, clients: list[Client], tmp_path: Path) -> None:
     for client in clients:
         client.ask("POST", "/Things", entity().replace('"r"', f'"{client.worker}"'))
@@ -552,6 +568,30 @@ def test_what_keeps_a_worker_from_starting_is_said_as_without_workers(tmp_path: 
     results = [run_rowkey("--port", "0", "--data", str(tmp_path), "--workers", number) for number in ("1", "2")]
     assert [result.returncode for result in results] == [1, 1]
     assert results[1].stderr.splitlines()[-1] == results[0].stderr.splitlines()[-1]
+
+
+def test_each_worker_has_figures_of_its_own(own_server_with: Callable[..., ServerProcess]) -> None:
+    port = two_free_ports()
+    server = own_server_with("--workers", "2", "--metrics-port", str(port)).server
+    for client in one_of_each(server, 2):
+        client.close()
+    for figures in (port, port + 1):
+        connection = http.client.HTTPConnection("127.0.0.1", figures, timeout=ANSWER_SECONDS_MAX)
+        connection.request("GET", "/metrics")
+        assert b'rowkey_requests_total{operation="QueryTables"' in connection.getresponse().read()
+        connection.close()
+
+
+def two_free_ports() -> int:
+    """The first of two ports that follow each other and are free."""
+    while True:
+        with socket.create_server(("127.0.0.1", 0)) as first:
+            port: int = first.getsockname()[1]
+            try:
+                socket.create_server(("127.0.0.1", port + 1)).close()
+            except (OSError, OverflowError):
+                continue
+            return port
 
 
 def test_a_second_signal_ends_all_at_once(own_server_with: Callable[..., ServerProcess]) -> None:

@@ -12,7 +12,7 @@ from rowkey.model.entity import Entity, Key, compose_entity
 from rowkey.model.key_range import FIRST_KEY, WHOLE_TABLE, KeyRange
 from rowkey.model.writes import Condition, Mode, Write
 from rowkey.store.checked import CheckedStore, split_page, verify_wire_text
-from rowkey.store.interface import NO_SECTIONS, OutcomeUnknown, Page, StoreUnavailable, Table
+from rowkey.store.interface import NO_SECTIONS, Index, OutcomeUnknown, Page, StoreUnavailable, Table
 from rowkey.store.testing.samples import delete, insert, int32, scan_page
 
 TABLE = Table("account", "Things", 1, 1)
@@ -52,6 +52,15 @@ class ScriptedStore:
 
     async def set_policies(self, table: Table, text: str) -> None:
         self._say()
+
+    async def add_index(self, table: Table, name: str) -> Any:
+        return self._say()
+
+    async def drop_index(self, table: Table, name: str) -> None:
+        self._say()
+
+    async def list_indexes(self, table: Table) -> Any:
+        return self._say()
 
     async def get_properties(self, account: str) -> Any:
         return self._say()
@@ -104,6 +113,9 @@ async def test_right_answers_pass() -> None:
     await checked(None).delete_table("account", "things")
     assert await checked("policies").get_policies(TABLE) == "policies"
     await checked(None).set_policies(TABLE, "policies")
+    await checked(True).add_index(TABLE, "A")
+    await checked(None).drop_index(TABLE, "A")
+    await checked([Index("A", True, 1), Index("a", False, 0)]).list_indexes(TABLE)
     assert await checked(NO_SECTIONS).get_properties("account") is NO_SECTIONS
     await checked(None).set_properties("account", {"Cors": "rules"})
     await checked(None).close()
@@ -173,6 +185,11 @@ async def test_arguments_are_left_alone() -> None:
         await CheckedStore(MeddlingStore(None)).write(TABLE, [insert("p", "b", N=int32(1))])
     with pytest.raises(AssertionError, match="modified"):
         await CheckedStore(MeddlingStore(None)).set_properties("account", {"Cors": "rules"})
+
+
+async def test_indexes_come_in_the_order_of_their_names() -> None:
+    with pytest.raises(AssertionError):
+        await checked([Index("b", True, 1), Index("a", True, 1)]).list_indexes(TABLE)
 
 
 async def test_settings_are_texts() -> None:

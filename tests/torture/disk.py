@@ -82,6 +82,13 @@ class Disk:
         file.synced = _apply(file.synced, file.pending)
         file.pending.clear()
 
+    def not_synced(self, name: str) -> None:
+        """A sync failed: programs still see what they wrote, and the disk will never have it.
+
+        So it is on Linux, where the pages count as clean after the error, and a later sync succeeds without them.
+        """
+        self._files[name].pending.clear()
+
     def deleted(self, name: str) -> None:
         self._files.pop(name, None)
 
@@ -89,6 +96,11 @@ class Disk:
         self._names_synced = dict(self._files)
 
     # ------------------------------------------------------------ losing power
+
+    def what_is_synced(self, folder: Path) -> None:
+        """Fill an empty folder with what is surely left if the power went now."""
+        for name, file in self._names_synced.items():
+            (folder / name).write_bytes(file.synced)
 
     def after_power_cut(self, folder: Path, chance: random.Random) -> None:
         """Fill an empty folder with what may be left if the power went now."""
@@ -162,10 +174,13 @@ class _File(apsw.VFSFile):
         super().xTruncate(size)
         self._disk.truncated(self._name, size)
 
-    def xSync(self, flags: int) -> None:  # noqa: N802 - SQLite's name
-        self._disk.before("sync", self._name)
-        super().xSync(flags)
-        self._disk.synced(self._name)
+    def xSync(self, _flags: int) -> None:  # noqa: N802 - SQLite's name
+        try:
+            self._disk.before("sync", self._name)
+        except Exception:
+            self._disk.not_synced(self._name)
+            raise
+        self._disk.synced(self._name)  # the real file need not be, which saves most of the time
         if self._is_log and not self._is_named:
             # SQLite syncs the folder with the first sync of a new journal or log (unixSync, UNIXFILE_DIRSYNC).
             self._is_named = True
@@ -199,7 +214,6 @@ def mounted(disk: Disk) -> Iterator[None]:
 
     def noted_sync(folder: DataFolder) -> None:
         disk.before("sync-folder", folder.path.name)
-        sync(folder)
         disk.folder_synced()
 
     file_system = _FileSystem("torture", disk, "cksmvfs")

@@ -28,7 +28,7 @@ from tests.torture.workload import ACCOUNT, Client, faults_of
 if TYPE_CHECKING:
     from pathlib import Path
 
-CUTS = rounds(12, 400)
+CUTS = rounds(12, 200)
 CLIENTS = 6
 pytestmark = [
     # apsw reports what a disk without power answers while connections are closed, where SQLite itself does not mind.

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 from rowkey.errors import ServiceError
 from rowkey.model.entity import Key, members_of
 from rowkey.model.writes import Condition, Mode, Write
+from rowkey.store.checked import split_page, verify_wire_text
+from rowkey.store.interface import StoreUnavailable
 from rowkey.store.testing.samples import delete, insert, int32, member, merge, replace, scan_pages, string
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from rowkey.model.entity import Entity
     from rowkey.store.interface import Store, Table
 
 ACCOUNT = "account"
@@ -38,8 +39,8 @@ class Client:
     name: str
     confirmed: dict[str, State] = field(default_factory=dict)
     """By row key, as the last confirmed write left it; its timestamp stands in `latest`."""
-    unsure: dict[str, State] = field(default_factory=dict)
-    """What the write under way would make of its entities."""
+    unsure: dict[str, list[State]] = field(default_factory=dict)
+    """By row key, what writes would make of an entity that were under way, or whose outcome nobody knows."""
     latest: dict[str, int] = field(default_factory=dict)
     """The greatest timestamp that was ever confirmed for a row key."""
     count: int = 0
@@ -49,31 +50,35 @@ class Client:
         """Do something; returns whether it was confirmed."""
         self.count += 1
         writes = self._choose(chance)
-        before = dict(self.confirmed)
-        self.unsure = {write.key.row_key: _after(before.get(write.key.row_key), write) for write in writes}
+        states = {write.key.row_key: _after(self.confirmed.get(write.key.row_key), write) for write in writes}
+        for row_key, state in states.items():
+            self.unsure.setdefault(row_key, []).append(state)
         try:
             entities = await store.write(table, writes)
         except ServiceError as error:
-            if type(error).__name__ == "StoreUnavailable":  # it promises that nothing happened
-                self.unsure = {}
+            if isinstance(error, StoreUnavailable):  # it promises that nothing happened
+                self._forget(states)
             self.refused += 1
             return False
-        self._confirm(writes, entities)
-        return True
-
-    def _confirm(self, writes: Sequence[Write], entities: Sequence[Entity | None]) -> None:
-        for write, entity in zip(writes, entities, strict=True):
-            row_key = write.key.row_key
-            self.confirmed[row_key] = self.unsure[row_key]
+        for (row_key, state), entity in zip(states.items(), entities, strict=True):
+            self.confirmed[row_key] = state
+            del self.unsure[row_key]
             if entity is not None:
                 assert entity.timestamp > self.latest.get(row_key, 0), "an ETag came twice, or went back"
                 self.latest[row_key] = entity.timestamp
-                assert members_of(entity.text) == self.confirmed[row_key]
-        self.unsure = {}
+                assert members_of(entity.text) == state
+        return True
+
+    def _forget(self, row_keys: Iterable[str]) -> None:
+        for row_key in row_keys:
+            self.unsure[row_key].pop()
+            if not self.unsure[row_key]:
+                del self.unsure[row_key]
 
     def _choose(self, chance: random.Random) -> list[Write]:
-        there = [row_key for row_key, state in self.confirmed.items() if state is not None and row_key not in GROUP]
-        gone = [row_key for row_key, state in self.confirmed.items() if state is None]
+        sure = {row_key: state for row_key, state in self.confirmed.items() if row_key not in {*GROUP, *self.unsure}}
+        there = [row_key for row_key, state in sure.items() if state is not None]
+        gone = [row_key for row_key, state in sure.items() if state is None]
         fate = chance.random()
         number = int32(self.count)
         if fate < 0.3:
@@ -87,19 +92,15 @@ class Client:
         padding = string(PADDING * chance.choice([0, 0, 1, 4]))
         return [insert(self.name, f"{self.count:06}", Value=number, Padding=padding)]
 
-    async def verify(self, stored: Mapping[str, tuple[int, State]]) -> list[str]:
+    def verify(self, stored: Mapping[str, tuple[int, State]]) -> list[str]:
         """What is wrong with the entities of this client's partition, as found, by row key."""
         faults: list[str] = []
-        happened = {
-            row_key: stored.get(row_key, (0, None))[1] == state
-            for row_key, state in self.unsure.items()
-            if state != self.confirmed.get(row_key)
-        }
-        if len(set(happened.values())) > 1:
-            faults.append(f"{self.name}: a transaction is torn: {happened}")
+        group = [stored.get(row_key, (0, None))[1] for row_key in GROUP]
+        if any(state != group[0] for state in group):
+            faults.append(f"{self.name}: a transaction is torn: {group}")
         for row_key in {*self.confirmed, *stored}:
             timestamp, state = stored.get(row_key, (0, None))
-            if row_key in self.unsure and state == self.unsure[row_key]:
+            if state in self.unsure.get(row_key, ()):
                 continue
             if state != self.confirmed.get(row_key):
                 faults.append(f"{self.name} {row_key}: {state} instead of {self.confirmed.get(row_key)}")
@@ -125,8 +126,6 @@ def _after(state: State, write: Write) -> State:
 
 async def read_stored(store: Store, table: Table) -> dict[str, dict[str, tuple[int, State]]]:
     """All entities of a table by partition key and row key: timestamp and members."""
-    from rowkey.store.checked import split_page, verify_wire_text
-
     stored: dict[str, dict[str, tuple[int, State]]] = {}
     for page in await scan_pages(store, table):
         for text in split_page(page.text):
@@ -139,6 +138,6 @@ async def read_stored(store: Store, table: Table) -> dict[str, dict[str, tuple[i
 async def faults_of(clients: Sequence[Client], store: Store, table: Table) -> list[str]:
     """Everything that is not as the ledgers of the clients say."""
     stored = await read_stored(store, table)
-    faults = [fault for client in clients for fault in await client.verify(stored.get(client.name, {}))]
+    faults = [fault for client in clients for fault in client.verify(stored.get(client.name, {}))]
     strangers = stored.keys() - {client.name for client in clients}
     return [*faults, *(f"a partition that nobody wrote: {name}" for name in strangers)]

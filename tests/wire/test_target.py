@@ -14,6 +14,7 @@ from rowkey.errors import (
     InvalidInput,
     InvalidPath,
     InvalidQuery,
+    InvalidResourceName,
     InvalidUri,
     Layer,
     RequestUrlFailedToParse,
@@ -244,6 +245,12 @@ class TestResource:
         with pytest.raises(ResourceNotFound) as caught:
             read_resource(path)
         assert caught.value.layer is Layer.FRONT_END
+
+    @pytest.mark.parametrize("path", ["/a//", "/a//(PartitionKey='p',RowKey='r')", "/a%2F%2F"])
+    def test_table_whose_name_ends_in_slashes(self, path: str) -> None:
+        """Asserted by the tests of azure-data-tables."""
+        with pytest.raises(InvalidResourceName):
+            read_resource(path)
 
     @pytest.mark.parametrize("path", ["/%FF", "/Orders(PartitionKey='%ED%A0%80',RowKey='')", "/%C3", "/%C0%AF"])
     def test_path_that_is_no_utf_8(self, path: str) -> None:

@@ -64,7 +64,7 @@ class Transaction(NamedTuple):
     `grant_kind` says how it was authenticated: "authenticated", "sas", "bearer" or, also where that failed,
     "anonymous". `parts` are made when they are asked for: first the request itself, then the operations of a batch.
     `account` is empty where the address names none, `table` where it names none or the table is not known yet, and
-    `code` for a success. `is_full_scan` says that a query's filter bounds no key, so that it looks at whole tables.
+    `code` for a success. `looked_at` and `returned` are entities of a query's page, as far as its store counts them.
     """
 
     account: str
@@ -83,7 +83,8 @@ class Transaction(NamedTuple):
     parts: Callable[[], Iterable[Part]]
     table: str = ""
     code: str = ""
-    is_full_scan: bool = False
+    looked_at: int = 0
+    returned: int = 0
 
 
 def counter_name(grant_kind: str, outcome: Outcome) -> str:

@@ -65,12 +65,14 @@ _TOKEN = re.compile(
 )
 
 _WORD_LITERALS: Final = {
-    **{text: Constant(EdmType.BOOLEAN, True) for text in ("true", "True", "TRUE")},
-    **{text: Constant(EdmType.BOOLEAN, False) for text in ("false", "False", "FALSE")},
     "NaN": Constant(EdmType.DOUBLE, float("nan")),
     "INF": Constant(EdmType.DOUBLE, float("inf")),
 }
-"""Keywords are lower-case; that clients may spell these two as their languages do, Azurite's users asked for."""
+_BOOLEANS: Final = {
+    "true": Constant(EdmType.BOOLEAN, True),
+    "false": Constant(EdmType.BOOLEAN, False),
+}
+"""In any letter case, as clients write them whose languages do; all other words are as they are (Azurite's suite)."""
 
 
 def lex(text: str) -> Iterator[Token]:
@@ -104,7 +106,7 @@ def query_error(message: str, text: str, position: int, character: str = "") -> 
 
 
 def _read_word(word: str, start: int, end: int) -> Token:
-    literal = _WORD_LITERALS.get(word)
+    literal = _WORD_LITERALS.get(word) or _BOOLEANS.get(word.lower())
     if literal is not None:
         return Token("literal", literal, start, end)
     if word == "null":  # There are no null values in the data model, and the service refuses to compare with one.

@@ -30,10 +30,12 @@ class GetTable(Operation):
         return cls(call.resource.table, body_format(call.format))
 
     async def run(self, store: Store, account: str) -> Table:
-        table = await store.find_table(account, self.name)
-        if table is None:
+        # Listed rather than found: a store that others use too may find a table that was deleted a moment ago.
+        name = self.name.lower()
+        tables = await store.list_tables(account, name, 1)
+        if not tables or tables[0].name.lower() != name:
             raise ResourceNotFound
-        return table
+        return tables[0]
 
     def respond(self, call: Call, result: Table) -> Response:
         view = TableView(self.format, call.address.base, call.address.account, call.now, call.options.get("$select"))

@@ -38,6 +38,8 @@ class QueryEntities(Operation):
     seconds: float
     format: Format
     select: Sequence[str] | None
+    client: str = ""
+    """The address that it came from; clients whose pages take long take turns."""
 
     @classmethod
     def decode(cls, call: Call) -> Self:
@@ -47,7 +49,8 @@ class QueryEntities(Operation):
         select = read_select(options.get("$select"), call.version.date)
         start, top = read_entity_start(options), read_top(options.get("$top"))
         seconds = min(PAGE_SECONDS_MAX, read_timeout(options.get("timeout")))
-        return cls(call.resource.table, plan, start, top, seconds, wanted, select)
+        client = call.request.peer.rpartition(":")[0]
+        return cls(call.resource.table, plan, start, top, seconds, wanted, select, client)
 
     def confine(self, bounds: KeyRange) -> bool:
         self.plan = self.plan._replace(ranges=within(self.plan.ranges, bounds))

@@ -6,7 +6,6 @@ from typing import Any
 
 from rowkey.errors import OperationTimedOut, ServiceError
 from rowkey.model.entity import Entity, Key
-from rowkey.model.key_range import WHOLE_TABLE
 from rowkey.model.rights import Grant
 from rowkey.observe.operation_names import OperationName, name_operation
 from rowkey.observe.transaction import (
@@ -21,7 +20,7 @@ from rowkey.odata.options import TIMEOUT_SECONDS_MAX, read_timeout
 from rowkey.operations.entity_group_transaction import BatchFailure, EntityGroupTransaction
 from rowkey.operations.entity_write import EntityWrite
 from rowkey.operations.operation import Operation
-from rowkey.operations.query_entities import QueryEntities
+from rowkey.store.interface import Page
 from rowkey.wire.call import Call
 from rowkey.wire.request import Request, Response
 from rowkey.wire.target import Address, ResourceKind
@@ -71,12 +70,8 @@ def transaction_of(
         partial(_parts, account, name, response, call, operation, result),
         "" if call is None else call.resource.table,
         "" if error is None else error.code,
-        isinstance(operation, QueryEntities) and _is_full_scan(operation),
+        *((result.looked_at, result.count) if isinstance(result, Page) else (0, 0)),
     )
-
-
-def _is_full_scan(query: QueryEntities) -> bool:
-    return query.plan.residual is not None and query.plan.ranges == (WHOLE_TABLE,)
 
 
 def _read_time_out(error: type[ServiceError], call: Call | None) -> Outcome:

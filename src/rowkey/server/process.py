@@ -23,6 +23,7 @@ from rowkey.server.listener import Listener
 from rowkey.server.monitor import Monitor, data_gauge, listener_gauges
 from rowkey.server.tls import CertificateError, open_context
 from rowkey.service import Service
+from rowkey.store.auto_index import AutoIndexStore
 from rowkey.store.embedded.store import EmbeddedStore
 from rowkey.store.interface import Store
 from rowkey.store.memory.store import MemoryStore
@@ -99,6 +100,9 @@ async def serve_store(
 ) -> None:
     """Answer requests from an open store until it is asked to stop, at `sockets` if there are any; see `run`."""
     async with AsyncExitStack() as stack:
+        if settings.auto_index:
+            store = AutoIndexStore(store)
+            stack.push_async_callback(store.stop)
         tls, made = _open_tls(settings, stack)
         bearer = None if settings.bearer is None else _open_authority(settings.bearer, stack)
         analytics = Analytics(store, settings.accounts, settings.data)

@@ -76,7 +76,7 @@ class _Place:
         self.failure: dict[str, Any] | None = None
         self.is_ready = False
         self.begun = 0.0
-        self.failures = 0
+        self.failures = -1
         self.due: float | None = 0.0
         """When the next worker is to begin, None while there is one."""
         self.sockets: list[socket.socket] = []
@@ -179,7 +179,13 @@ class _Supervisor:
     def _begin_due(self) -> None:
         for place in self._places:
             if place.due is not None and place.due <= time.monotonic():
-                self._begin(place)
+                try:
+                    self._begin(place)
+                except OSError as error:  # no more processes, files or memory for now
+                    if not self._is_announced:
+                        raise WorkerError(f"Worker {place.number + 1} cannot be started: {error}.") from error
+                    log.error("worker %d cannot be started: %s", place.number + 1, error)
+                    self._wait_before_next(place)
 
     def _begin(self, place: _Place) -> None:
         if not place.sockets:
@@ -286,11 +292,9 @@ class _Supervisor:
             return
         if not self._is_announced:
             raise _startup_error(place.failure) or WorkerError(f"{what[:1].upper()}{what[1:]} before it was ready.")
-        place.failures = place.failures + 1 if time.monotonic() - place.begun < STABLE_SECONDS else 0
-        pause = PAUSES_SECONDS[min(place.failures, len(PAUSES_SECONDS) - 1)]
-        place.due = time.monotonic() + pause
-        if pause:
-            place.close()  # so that connections go to the others meanwhile
+        if time.monotonic() - place.begun > STABLE_SECONDS:
+            place.failures = -1
+        pause = self._wait_before_next(place)
         if place.failures < LOOP_LENGTH:
             log.error("%s; it is replaced", what)
         else:
@@ -299,6 +303,15 @@ class _Supervisor:
                 "The lines before say why they ended",
                 *(what, place.failures + 1, pause),
             )
+
+    def _wait_before_next(self, place: _Place) -> float:
+        """Have a worker begin after a pause, whose length is returned."""
+        place.failures += 1
+        pause = PAUSES_SECONDS[min(place.failures, len(PAUSES_SECONDS) - 1)]
+        place.due = time.monotonic() + pause
+        if pause:
+            place.close()  # so that connections go to the others meanwhile
+        return pause
 
     def _seconds_to_wait(self) -> float | None:
         moments = [place.due for place in self._places if place.due is not None]

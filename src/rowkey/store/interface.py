@@ -8,7 +8,9 @@ happened) and `OutcomeUnknown` (a write that may have happened).
 
 * **Atomicity.** `write` is all or nothing. Readers see none or all of it.
 * **Isolation.** A verb sees every write whose answer was returned before the verb was called. One `get` or one page of
-  a `scan` sees one moment.
+  a `scan` sees one moment. This holds between processes that share a store as well, with two exceptions, each for the
+  sake of a request that need not wait: `find_table` and `get_properties` may answer from memory, and what another
+  process has changed is heard of a moment later.
 * **Durability.** When a verb that changes something returns, the change is on disk as far as the store has one.
 * **Order.** Entities come by PartitionKey, then RowKey, by UTF-16 code units (`model/key_range.py`); tables by
   lower-cased name.
@@ -92,7 +94,11 @@ class Store(Protocol):
         """Remove a table and its entities, in the same time however many there are; raises ResourceNotFound."""
 
     async def find_table(self, account: str, name: str) -> Table | None:
-        """The account's table of that name, in any letter case."""
+        """The account's table of that name, in any letter case.
+
+        It may have been deleted by another process that shares the store; then a verb that is given it raises
+        TableNotFound, and from then on this one knows. A table that was created is found at once.
+        """
 
     async def list_tables(self, account: str, start: str, limit: int) -> Sequence[Table]:
         """Up to `limit` tables whose lower-cased name is `start` or after it, in order."""
@@ -151,7 +157,8 @@ class Store(Protocol):
         """The sections of the account's service properties by name; empty where none was ever set.
 
         It is asked for with every request: it never suspends, and returns the same object, which cannot be modified,
-        until something is set.
+        until something is set. What another process that shares the store has set is seen within some seconds; the
+        service takes up to thirty.
         """
 
     async def set_properties(self, account: str, sections: Mapping[str, str]) -> None:

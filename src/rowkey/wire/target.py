@@ -17,6 +17,7 @@ from rowkey.errors import (
     InvalidPath,
     InvalidQuery,
     InvalidQueryParameterValue,
+    InvalidResourceName,
     InvalidUri,
     Layer,
     RequestUrlFailedToParse,
@@ -129,6 +130,7 @@ _ENTITY = re.compile(
 _TABLE = re.compile(rf"/Tables\( *(?:TableName *= *)?{_QUOTED} *\)/?", re.IGNORECASE | re.DOTALL)
 _SET = re.compile(r"/([^/()']+)(?:\( *\))?/?")
 _BELOW_TABLE = re.compile(rf"/([^/()']+)/(\$batch|[^/()']+(\( *(?:{_QUOTED} *)?\))?)/?", re.DOTALL)
+_NAME_WITH_SLASHES = re.compile(r"/[^/()']+//+(?:\(.*\))?", re.DOTALL)
 _WITH_KEYS = re.compile(r"/[^/()']+\(.*\)?/?", re.DOTALL)
 
 ACCOUNT_ROOT = Resource(ResourceKind.SERVICE)
@@ -142,8 +144,9 @@ _FIXED = {
 def read_resource(path: str) -> Resource:
     """The resource that an address's `path` names.
 
-    Raises InvalidPath for text that looks like keys but is none (also a slash within a key), and the front end's
-    ResourceNotFound for a path that names nothing (recorded: `/(retry)`).
+    Raises InvalidPath for text that looks like keys but is none (also a slash within a key), InvalidResourceName for a
+    table whose name ends in slashes (asserted by a client suite), and the front end's ResourceNotFound for a path that
+    names nothing (recorded: `/(retry)`).
     """
     if "%" in path:
         try:
@@ -171,6 +174,8 @@ def read_resource(path: str) -> Resource:
             return Resource(ResourceKind.BATCH_BELOW_TABLE, below[1])
         has_keys = below[4] is not None
         return Resource(ResourceKind.KEYS_BELOW_TABLE if has_keys else ResourceKind.TABLES_BELOW_TABLE, below[1])
+    if _NAME_WITH_SLASHES.fullmatch(path):
+        raise InvalidResourceName
     if _WITH_KEYS.fullmatch(path):
         raise InvalidPath
     raise ResourceNotFound(layer=Layer.FRONT_END)

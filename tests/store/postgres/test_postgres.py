@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
 
 from rowkey.store.checked import CheckedStore
 from rowkey.store.postgres.store import PostgresStore
-from rowkey.store.testing import DurabilityConformance, StoreConformance
+from rowkey.store.testing import DurabilityConformance, SharingConformance, StoreConformance
 from rowkey.store.testing.machine import ReopeningStoreMachine
 from tests.postgres import Postgres, empty
 
@@ -32,10 +32,20 @@ class TestPostgresStore(StoreConformance):
 class TestReopenedStore(DurabilityConformance):
     @pytest.fixture
     def open_store(self, empty_database: str) -> OpenStore:
-        async def open_store() -> Store:
-            return CheckedStore(await PostgresStore.open(empty_database))
+        return opener(empty_database)
 
-        return open_store
+
+class TestFrontEnds(SharingConformance):
+    @pytest.fixture
+    def open_store(self, empty_database: str) -> OpenStore:
+        return opener(empty_database)
+
+
+def opener(url: str) -> OpenStore:
+    async def open_store() -> Store:
+        return CheckedStore(await PostgresStore.open(url))
+
+    return open_store
 
 
 class PostgresStoreMachine(ReopeningStoreMachine):
@@ -52,11 +62,11 @@ class PostgresStoreMachine(ReopeningStoreMachine):
         return CheckedStore(await PostgresStore.open(self.url))
 
 
-@pytest.mark.usefixtures("machine_database")
-class TestPostgresStoreMachine(PostgresStoreMachine.TestCase):
-    settings = settings(max_examples=15, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck))
+TestPostgresStoreMachine = PostgresStoreMachine.TestCase
+TestPostgresStoreMachine.settings = settings(max_examples=15, stateful_step_count=40, deadline=None)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module", autouse=True)
 def machine_database(postgres: Postgres, database: str) -> None:
+    """Where the machine finds its database: it takes no fixtures."""
     PostgresStoreMachine.url, PostgresStoreMachine.server = database, postgres

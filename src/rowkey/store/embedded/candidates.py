@@ -66,12 +66,19 @@ class IndexedCandidates(Candidates):
         self.is_stream = self._are_points and len(probes) == 1
         """Whether any number of entries can be read in the order of their keys."""
         self._find = statements.find_in_indexes(condition, is_of_points=self._are_points)
+        self._found: dict[tuple[bytes, bytes], tuple[list[int], int]] = {}
+        """All there are within ranges that have been asked for."""
         self._text = orjson.dumps([[number, low.hex(), high.hex()] for number, (low, high) in probes]).decode("ascii")
 
     def find(self, start: bytes, end: bytes, wanted: int) -> tuple[list[int], int]:
-        bindings = (self._text, start, end, *self._parameters, wanted)
-        ids, size = _one(self._connection, self._find, bindings)
-        return orjson.loads(ids), size or 0
+        known = self._found.get((start, end))
+        if known is not None and len(known[0]) <= wanted:
+            return known
+        text, size = _one(self._connection, self._find, (self._text, start, end, *self._parameters, wanted))
+        ids = orjson.loads(text)
+        if len(ids) < wanted:
+            self._found[start, end] = ids, size or 0
+        return ids, size or 0
 
     def chunk_end(self, start: bytes, end: bytes) -> bytes | None:
         if not self.is_stream:

@@ -4,21 +4,25 @@ Nothing is loaded in advance, so a change costs what is asked for again afterwar
 there are.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 import apsw
 
 from rowkey.store.embedded import statements
+from rowkey.store.embedded.damage import unreadable
 from rowkey.store.embedded.key_code import table_prefix
 from rowkey.store.interface import NO_SECTIONS, Table
 
 
 class CatalogueView:
-    """Answers as `Catalogue` does, out of the database."""
+    """Answers as `Catalogue` does, out of the database; raises StoreUnavailable or StoreDamaged."""
 
-    def __init__(self, connection: apsw.Connection) -> None:
+    def __init__(self, connection: apsw.Connection, database: Path) -> None:
         self._connection = connection
+        self._database = database
         self._tables: dict[tuple[str, str], Table] = {}
         self._prefixes: dict[int, bytes] = {}
         self._policies: dict[int, str] = {}
@@ -37,15 +41,13 @@ class CatalogueView:
         lower_name = name.lower()
         table = self._tables.get((account, lower_name))
         if table is None and lower_name.isascii():  # as all names of tables are
-            row = self._connection.execute(statements.GET_TABLE, (account, lower_name)).fetchone()
-            if row is not None:
+            for row in self._read(statements.GET_TABLE, (account, lower_name)):
                 table = self._tables[account, lower_name] = Table(*row)
         return table
 
     def list(self, account: str, start: str, limit: int) -> "list[Table]":
         """Up to `limit` tables from the lower-cased name `start` on."""
-        rows = self._connection.execute(statements.LIST_TABLES_FROM, (account, _ascii_bound(start), limit))
-        return [Table(*row) for row in rows]
+        return [Table(*row) for row in self._read(statements.LIST_TABLES_FROM, (account, _ascii_bound(start), limit))]
 
     def has(self, identity: int) -> bool:
         """Whether the table with this identity is there."""
@@ -54,7 +56,7 @@ class CatalogueView:
     def prefix(self, identity: int) -> bytes | None:
         """What the codes of the table's keys begin with, None where the table is gone."""
         prefix = self._prefixes.get(identity)
-        if prefix is None and self._connection.execute(statements.COUNT_TABLE, (identity,)).get:
+        if prefix is None and self._read(statements.FIND_IDENTITY, (identity,)):
             prefix = self._prefixes[identity] = table_prefix(identity)
         return prefix
 
@@ -62,7 +64,7 @@ class CatalogueView:
         """The text of a table's access policies, empty where none was set."""
         text = self._policies.get(identity)
         if text is None:
-            text = self._connection.execute(statements.GET_POLICIES, (identity,)).get or ""
+            text = "".join(text for (text,) in self._read(statements.GET_POLICIES, (identity,)))
             self._policies[identity] = text
         return text
 
@@ -70,12 +72,18 @@ class CatalogueView:
         """The sections of an account's service properties: the same object until one of them changes."""
         sections = self._properties.get(account)
         if sections is None:
-            rows = dict(self._connection.execute(statements.GET_PROPERTIES, (account,)))
+            rows = dict(self._read(statements.GET_PROPERTIES, (account,)))
             sections = self._earlier_properties.get(account, NO_SECTIONS)
             if sections != rows:
                 sections = MappingProxyType(rows)
             self._properties[account] = self._earlier_properties[account] = sections
         return sections
+
+    def _read(self, sql: str, bindings: Sequence[Any]) -> Sequence[Any]:
+        try:
+            return self._connection.execute(sql, bindings).fetchall()
+        except apsw.Error as error:
+            raise unreadable(self._database, error) from error
 
 
 def _ascii_bound(start: str) -> str:

@@ -1,8 +1,8 @@
 """What is wrong with a database: everything that can be told from the file alone, a sentence for each finding.
 
 `find_damage` is what a server does when it opens a small file: the structure as SQLite checks it (each page belongs to
-one tree, trees are in order, an index has what its table has), and each entity's checksum. `find_faults` is the rest of
-`rowkey check`: whether all of it makes sense to Rowkey.
+one tree, trees are in order, an index has what its table has), and each entity's checksum. `find_all` is what `rowkey
+check` does: after that, whether all of it makes sense to Rowkey.
 """
 
 from collections.abc import Iterator
@@ -15,7 +15,23 @@ from rowkey.model.entity import Key, compose_entity, members_of
 from rowkey.store.embedded import statements
 from rowkey.store.embedded.checksums import entity_checksum
 from rowkey.store.embedded.damage import explain
+from rowkey.store.embedded.index_check import find_index_faults
 from rowkey.store.embedded.key_code import TABLE_BYTES, read_key, write_key
+
+
+def find_all(connection: apsw.Connection) -> Iterator[str]:
+    """All findings; each kind only where those before it found nothing, since damage below has echoes above."""
+    for find in (find_damage, find_faults, find_index_faults):
+        is_sound = True
+        try:
+            for finding in find(connection):
+                is_sound = False
+                yield finding
+        except apsw.Error as error:
+            yield explain(error)
+            return
+        if not is_sound:
+            return
 
 
 def find_damage(connection: apsw.Connection) -> Iterator[str]:

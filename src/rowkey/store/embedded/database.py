@@ -9,6 +9,7 @@ Damage must be found before anything is answered from it. What is looked at, and
 """
 
 import logging
+from pathlib import Path
 
 import apsw
 
@@ -45,6 +46,42 @@ def open_database(folder: DataFolder) -> apsw.Connection:
     return connection
 
 
+def open_to_look(folder: DataFolder) -> apsw.Connection:
+    """A connection that changes nothing, to a database of today's format with all of its log; raises FolderError."""
+    load_page_checksums()
+    _verify_present(folder)
+    connection = None
+    try:
+        connection = apsw.Connection(str(folder.database), flags=apsw.SQLITE_OPEN_READONLY)
+        connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
+        _verify_log(folder, connection)
+        form = _read_format(folder, connection)
+        if form != statements.FORMAT:
+            raise FolderError(f"{folder.database} has format {form}. Start a server on it once, which brings it to today's.")
+    except (apsw.Error, FolderError) as error:
+        if connection is not None:
+            connection.close()
+        if isinstance(error, FolderError):
+            raise
+        raise FolderError(f"{folder.database}: {explain(error)}.") from error
+    return connection
+
+
+def back_up(database: Path, file: Path) -> None:
+    """Write one moment of a database to a new file, also while it is served; raises FolderError."""
+    load_page_checksums()
+    if not database.exists() or file.exists():
+        raise FolderError(f"{file} is there already." if file.exists() else f"{database} does not exist.")
+    try:
+        connection = apsw.Connection(str(database), flags=apsw.SQLITE_OPEN_READONLY)
+        try:
+            connection.execute("VACUUM INTO ?", (str(file),))
+        finally:
+            connection.close()
+    except apsw.Error as error:
+        raise FolderError(f"{database} cannot be copied to {file}: {explain(error)}.") from error
+
+
 def _verify_present(folder: DataFolder) -> None:
     """Raise where there was a database and is none: SQLite would begin a new one, and remove the log of the old."""
     database = folder.database
@@ -60,13 +97,16 @@ def _verify_present(folder: DataFolder) -> None:
 def _open(folder: DataFolder) -> apsw.Connection:
     connection = apsw.Connection(str(folder.database), statementcachesize=64)
     try:
+        # A log that is damaged must not be folded when the connection is closed, which would be the end of it.
+        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         is_new = connection.execute("SELECT count(*) FROM sqlite_schema").get == 0
+        _verify_log(folder, connection)  # first of all: without its log a young database looks like none
         if is_new:
             connection.reserve_bytes(reserve=PAGE_CHECKSUM_BYTES)
         else:
             form = _read_format(folder, connection)
-            _verify_log(folder, connection)
             _verify_small(folder, connection, form)
+        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
         connection.execute(statements.WRITER_PRAGMAS).fetchall()  # a statement that returns a row waits to be read
         if is_new:
             connection.execute(f"BEGIN IMMEDIATE; {statements.SCHEMA}; COMMIT")

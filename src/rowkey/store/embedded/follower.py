@@ -46,7 +46,7 @@ class FollowerStore:
         self._reader = open_reader(database, cache_kib=POINT_CACHE_KIB)
         self._is_reading = False
         self._scanner = Scanner(database)
-        self._catalogue = CatalogueView(self._reader)
+        self._catalogue = CatalogueView(self._reader, database)
         self._counters = changes.counters
         self._commits = self._version = -1
 
@@ -88,8 +88,8 @@ class FollowerStore:
                 text: str | None = self._reader.execute(statements.GET_TEXT, (write_key(prefix, key),)).get
             except apsw.Error as error:
                 raise unreadable(self._database, error) from error
-            # Not there may mean that the table was deleted in this moment and its entities are going.
-            if text is not None or self._counters[CATALOGUE] == self._version:
+            # Not there may mean that the table was deleted in this moment; its entities go when that is published.
+            if text is not None or self._counters[COMMITS] == self._commits:
                 return text
 
     async def write(self, table: Table, writes: Sequence[Write]) -> Sequence[Entity | None]:

@@ -18,6 +18,7 @@ import os
 import struct
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 from zlib import crc32
 
 log = logging.getLogger(__name__)
@@ -26,7 +27,9 @@ MARK_NAME = "rowkey.mark"
 _HEADER_BYTES = 32
 _MAGIC = (0x377F0682, 0x377F0683)
 """How a log begins: with checksums of little or of big endian words, https://www.sqlite.org/fileformat2.html#walformat"""
-_FRAME_HEADER_BYTES = 24
+
+ByteOrder = Literal["<", ">"]
+Sums = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,17 +93,30 @@ def read_salts(log_file: Path) -> bytes | None:
     """The two salts in the header of a log; None where there is no log or its header is damaged."""
     try:
         with log_file.open("rb") as file:
-            header = file.read(_HEADER_BYTES)
+            header = log_header(file.read(_HEADER_BYTES))
     except OSError:
         return None
+    return None if header is None else header[1]
+
+
+def log_header(log_bytes: bytes) -> tuple[ByteOrder, bytes, Sums] | None:
+    """The byte order of a log's checksums, its salts, and the checksum of its header; None where that is damaged."""
+    header = log_bytes[:_HEADER_BYTES]
     if len(header) < _HEADER_BYTES or int.from_bytes(header[:4], "big") not in _MAGIC:
         return None
-    words = struct.unpack(">8I" if header[3] & 1 else "<8I", header)
-    first = second = 0
-    for position in range(0, 6, 2):
-        first = (first + words[position] + second) & 0xFFFFFFFF
-        second = (second + words[position + 1] + first) & 0xFFFFFFFF
-    return header[16:24] if struct.pack(">2I", first, second) == header[24:] else None
+    order: ByteOrder = ">" if header[3] & 1 else "<"
+    sums = sum_words(order, header[:24], (0, 0))
+    return (order, header[16:24], sums) if struct.pack(">2I", *sums) == header[24:] else None
+
+
+def sum_words(order: ByteOrder, data: bytes, sums: Sums) -> Sums:
+    """The checksum that SQLite has in its logs, and the checksum VFS on its pages, going on from `sums`."""
+    first, second = sums
+    words = iter(struct.unpack(f"{order}{len(data) // 4}I", data))
+    for one, other in zip(words, words, strict=True):
+        first = (first + one + second) & 0xFFFFFFFF
+        second = (second + other + first) & 0xFFFFFFFF
+    return first, second
 
 
 def format_mark(needed: Needed) -> bytes:

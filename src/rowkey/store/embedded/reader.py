@@ -39,6 +39,8 @@ def open_reader(database: Path, *, cache_kib: int) -> apsw.Connection:
     load_page_checksums()
     connection = apsw.Connection(str(database), flags=apsw.SQLITE_OPEN_READWRITE, statementcachesize=64)
     connection.set_busy_timeout(5000)
+    # Only the process that writes folds the log: it keeps the log's mark. One that reads may be the last to close.
+    connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
     connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)  # the log is the writer's to fold
     connection.execute(statements.READER_PRAGMAS).fetchall()
     connection.pragma("cache_size", -cache_kib)

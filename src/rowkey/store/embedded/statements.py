@@ -115,7 +115,7 @@ LIST_TABLES_FROM = """
 SELECT account, name, identity, created FROM table_of_account
 WHERE account = ? AND lower_name >= ? AND NOT is_deleted ORDER BY lower_name LIMIT ?
 """
-COUNT_TABLE = "SELECT count(*) FROM table_of_account WHERE identity = ? AND NOT is_deleted"
+FIND_IDENTITY = "SELECT identity FROM table_of_account WHERE identity = ? AND NOT is_deleted"
 FIND_TABLE = "SELECT identity FROM table_of_account WHERE account = ? AND lower_name = ? AND NOT is_deleted"
 ADD_TABLE = "INSERT INTO table_of_account (account, name, lower_name, created) VALUES (?, ?, ?, ?) RETURNING identity"
 MARK_TABLE_DELETED = "UPDATE table_of_account SET is_deleted = 1 WHERE identity = ?"
@@ -126,6 +126,16 @@ DELETE FROM entity WHERE id IN (SELECT id FROM entity WHERE key >= ? AND key < ?
 
 LIST_ALL_TABLES = "SELECT identity, account, name, lower_name, created, is_deleted FROM table_of_account"
 LIST_POLICIES_IDENTITIES = "SELECT identity FROM access_policies"
+LIST_KEYS = "SELECT key FROM entity ORDER BY key"
+RESTORE_TABLE = """
+INSERT INTO table_of_account (identity, account, name, lower_name, created, is_deleted) VALUES (?, ?, ?, ?, ?, ?)
+"""
+RESTORE_ENTITY = """
+INSERT INTO entity (key, timestamp, checksum, body) VALUES (?, ?, ?, jsonb(?))
+ON CONFLICT (key) DO UPDATE
+SET timestamp = excluded.timestamp, checksum = excluded.checksum, body = excluded.body
+WHERE excluded.timestamp > timestamp
+"""
 LIST_CHECKSUMS = "SELECT key, checksum, json(body) FROM entity"
 LIST_ENTITIES = "SELECT key, timestamp, json(body) FROM entity ORDER BY key"
 
@@ -234,6 +244,9 @@ GET_BUILT = "SELECT built FROM property_index WHERE identity = ? AND NOT is_drop
 SET_BUILT = "UPDATE property_index SET built = ? WHERE identity = ?"
 ADD_ENTRY = "INSERT INTO index_entry (property_index, value, key) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
 REMOVE_ENTRY = "DELETE FROM index_entry WHERE property_index = ? AND value = ? AND key = ?"
+COUNT_ENTRIES = "SELECT count(*) FROM index_entry WHERE property_index = ?"
+HAS_ENTRY = "SELECT 1 FROM index_entry WHERE property_index = ? AND value = ? AND key = ?"
+LIST_ENTITIES_OF = "SELECT key, json(body) FROM entity WHERE key >= ? AND key < ? ORDER BY key"
 REMOVE_ENTRIES = """
 DELETE FROM index_entry WHERE property_index = ?1
 AND (value, key) IN (SELECT value, key FROM index_entry WHERE property_index = ?1 LIMIT ?2)

@@ -131,10 +131,14 @@ class Writer:
 
     def fold_all(self, last: Callable[[], None]) -> None:
         """After `close`, and when nobody reads any more: one last change, and the log into the database."""
+        # Where that fails the log stays: what was confirmed is in it, and the mark says so.
+        self._connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         try:
-            last()
-            self._fold(apsw.SQLITE_CHECKPOINT_PASSIVE)
-        except apsw.Error as error:  # what was confirmed is in the log
+            if not self._is_suspect:
+                last()
+            if self._fold(apsw.SQLITE_CHECKPOINT_PASSIVE):
+                self._connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
+        except apsw.Error as error:
             log.warning("folding the log into the database failed: %s", explain(error))
 
     def _schedule(self) -> None:
@@ -304,12 +308,14 @@ class Writer:
             log.warning("folding the log into the database failed: %s", explain(error))
         self._loop.call_soon_threadsafe(self._finish_group, None)
 
-    def _fold(self, mode: int) -> None:
-        """Move what the log has into the database, as far as readers allow."""
+    def _fold(self, mode: int) -> bool:
+        """Move what the log has into the database, as far as readers allow; returns whether that was all."""
         pages, folded = self._connection.wal_checkpoint(mode=mode)
-        if folded >= pages:
-            self._mark.clear()
-            self._log_pages, self._fold_at = 0, _LOG_PAGES_MAX
+        if folded < pages:
+            return False
+        self._mark.clear()
+        self._log_pages, self._fold_at = 0, _LOG_PAGES_MAX
+        return True
 
     def _settle_log(self) -> None:
         """Make an end of a log that is in doubt.

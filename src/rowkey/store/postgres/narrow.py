@@ -1,4 +1,4 @@
-r"""What must stand in the wire text of every entity that a `$filter` accepts, so that the database can leave out others.
+r"""What must stand in the wire text of every entity that a `$filter` accepts, so that the database leaves out others.
 
 PostgreSQL does not read the texts that it keeps, but it finds bytes in them, faster than they travel. Names stand in a
 text as `,"Name":` and nowhere else, since quotes within strings are escaped, and a value has one spelling:

@@ -50,12 +50,15 @@ class Removal:
             timer.cancel()
             self._is_asked.clear()
             try:
-                for segment, is_old in await self._run(statements.LIST_REMOVED):
-                    await self._remove_entities(segment)
-                    if is_old:
-                        await self._run(statements.FORGET_SEGMENT, segment)
+                await self._remove_all()
             except ServiceError as error:
                 log.info("removing what is left of deleted tables is put off: %s", error)
+
+    async def _remove_all(self) -> None:
+        while segments := await self._run(statements.LIST_REMOVED):
+            for segment, was_empty in segments:
+                await self._remove_entities(segment)
+                await self._run(statements.FORGET_SEGMENT if was_empty else statements.NOTE_EMPTY, segment)
 
     async def _remove_entities(self, segment: int) -> None:
         start = (b"", b"")

@@ -49,7 +49,8 @@ CREATE TABLE rowkey.service_properties (
 CREATE TABLE rowkey.segment (
     seg        bigint      NOT NULL PRIMARY KEY,
     is_live    boolean     NOT NULL DEFAULT true,
-    removed_at timestamptz                          -- since when it is not live
+    removed_at timestamptz,                         -- since when it is not live
+    is_empty   boolean     NOT NULL DEFAULT false   -- its entities have been removed since
 );
 CREATE INDEX segment_to_remove ON rowkey.segment (removed_at) WHERE NOT is_live;
 
@@ -238,14 +239,15 @@ SELECT create_distributed_function(
 """By number: what Citus is told of the tables and functions that the migration has made."""
 
 # Plans do not follow statistics, which are wrong for a table that has just begun to grow: every statement here is a
-# walk along an index. A commit waits for the standbys as the database is set up to, but never for less than its own
-# disk: an answered write is on disk.
+# walk along an index, whatever its parameters, and planned once for each connection. A commit waits for the standbys as
+# the database is set up to, but never for less than its own disk: an answered write is on disk.
 SESSION = """
 SET enable_seqscan = off;
 SET enable_bitmapscan = off;
 SET enable_hashjoin = off;
 SET enable_mergejoin = off;
 SET enable_material = off;
+SET plan_cache_mode = force_generic_plan;
 SET max_parallel_workers_per_gather = 0;
 SET jit = off;
 SELECT set_config('synchronous_commit', 'on', false)
@@ -375,7 +377,8 @@ END_READING = "COMMIT"
 # ---------------------------------------------------------------- what is left of deleted tables
 
 LIST_REMOVED = """
-SELECT seg, removed_at < clock_timestamp() - interval '1 hour' FROM rowkey.segment WHERE NOT is_live
+SELECT seg, is_empty FROM rowkey.segment
+WHERE NOT is_live AND (NOT is_empty OR removed_at < clock_timestamp() - interval '1 hour')
 ORDER BY removed_at LIMIT 100
 """
 KEY_AFTER = """
@@ -384,4 +387,5 @@ SELECT pk, rk FROM rowkey.entity WHERE seg = $1 AND (pk, rk) >= ($2, $3) ORDER B
 REMOVE_ENTITIES = """
 DELETE FROM rowkey.entity WHERE seg = $1 AND (pk, rk) >= ($2, $3) AND (pk, rk) < ($4, $5)
 """
+NOTE_EMPTY = "UPDATE rowkey.segment SET is_empty = true WHERE seg = $1 AND NOT is_live"
 FORGET_SEGMENT = "DELETE FROM rowkey.segment WHERE seg = $1 AND NOT is_live"

@@ -13,8 +13,9 @@
 Each test gets an empty store from the fixture `store`, which the subclass defines. `clock` is the suite's own: a clock
 that stands still until a test moves it, in either direction. A store that takes no clock leaves it aside.
 
-A store that keeps things beyond its own life also subclasses `DurabilityConformance`, and every store runs the state
-machine of `rowkey.store.testing.machine`, which compares it with the memory store.
+A store that keeps things beyond its own life also subclasses `DurabilityConformance`, one that several processes share
+also `SharingConformance`, and every store runs the state machine of `rowkey.store.testing.machine`, which compares it
+with the memory store.
 
 Needs pytest and pytest-asyncio; `machine` needs hypothesis.
 """
@@ -30,6 +31,7 @@ pytest.register_assert_rewrite(
     f"{__name__}.samples",
     f"{__name__}.scans",
     f"{__name__}.settings",
+    f"{__name__}.sharing",
     f"{__name__}.tables",
     f"{__name__}.writes",
 )
@@ -42,10 +44,11 @@ from rowkey.store.testing.predicates import PredicateConformance  # noqa: E402
 from rowkey.store.testing.samples import FixedClock  # noqa: E402
 from rowkey.store.testing.scans import ScanConformance  # noqa: E402
 from rowkey.store.testing.settings import SettingsConformance  # noqa: E402
+from rowkey.store.testing.sharing import SharingConformance  # noqa: E402
 from rowkey.store.testing.tables import TableConformance  # noqa: E402
 from rowkey.store.testing.writes import WriteConformance  # noqa: E402
 
-__all__ = ["DurabilityConformance", "FixedClock", "StoreConformance"]
+__all__ = ["DurabilityConformance", "FixedClock", "SharingConformance", "StoreConformance"]
 
 
 class StoreConformance(

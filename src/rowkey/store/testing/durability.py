@@ -9,7 +9,9 @@ import pytest
 from rowkey.errors import TableNotFound, UpdateConditionNotSatisfied
 from rowkey.model.entity import Key
 from rowkey.model.writes import Condition, Mode, Write
-from rowkey.store.interface import Store
+from rowkey.odata.ast import Comparison
+from rowkey.store.interface import Index, Store
+from rowkey.store.testing.indexes import ready
 from rowkey.store.testing.samples import (
     ACCOUNT,
     CONSTANTS,
@@ -103,6 +105,21 @@ class DurabilityConformance:
             new = await store.create_table(ACCOUNT, "gone")
             assert await store.get_policies(new) == ""
             assert await store.get_properties(ACCOUNT) == {"Cors": "<Cors />", "Logging": "second"}
+
+    async def test_indexes_are_there_again(self, open_store: OpenStore) -> None:
+        async with _opened(open_store) as store:
+            table = await store.create_table(ACCOUNT, "things")
+            await fill(store, table, "p", [f"{number:04}" for number in range(1000)], A=int32(1))
+            for name in ("A", "B", "gone"):
+                await store.add_index(table, name)
+            await store.drop_index(table, "gone")
+        async with _opened(open_store) as store:
+            assert await ready(store, table) == [Index("A", True, 1000), Index("B", True, 0)]
+            await store.write(table, [replace("p", "0007", A=int32(2), B=int32(2))])
+            await store.drop_index(table, "B")
+        async with _opened(open_store) as store:
+            assert await ready(store, table) == [Index("A", True, 1000)]
+            assert await scan_keys(store, table, predicate=Comparison("A", "eq", int32(2))) == [Key("p", "0007")]
 
     async def test_identities_are_not_used_again(self, open_store: OpenStore) -> None:
         identities = set()

@@ -26,8 +26,9 @@ from rowkey.model.key_range import WHOLE_TABLE, KeyRange, key_order
 from rowkey.model.writes import Condition, Mode, Write
 from rowkey.odata.ast import And, BooleanProperty, Comparison, Constant, Filter, Fixed, Not, Or
 from rowkey.store.checked import split_page, verify_wire_text
-from rowkey.store.interface import Store, Table
+from rowkey.store.interface import Index, Store, Table
 from rowkey.store.memory.store import MemoryStore
+from rowkey.store.testing.indexes import ready
 from rowkey.store.testing.samples import CONSTANTS, member, scan_pages
 
 T = TypeVar("T")
@@ -225,6 +226,27 @@ class StoreMachine(RuleBasedStateMachine):
     @rule(number=tables, text=TEXTS)
     def set_policies(self, number: int, text: str) -> None:
         self.compare(lambda side: side.store.set_policies(side.tables[number], text))
+
+    @rule(number=tables, name=NAMES | st.just("RowKey"))
+    def add_index(self, number: int, name: str) -> None:
+        self.compare(lambda side: side.store.add_index(side.tables[number], name))
+
+    @rule(number=tables, name=NAMES)
+    def drop_index(self, number: int, name: str) -> None:
+        self.compare(lambda side: side.store.drop_index(side.tables[number], name))
+
+    @rule(number=tables)
+    def list_indexes(self, number: int) -> None:
+        """Those that are complete have the same entries; one that is not will be, and find the same meanwhile."""
+
+        async def names(side: Side) -> list[str]:
+            return [index.name for index in await ready(side.store, side.tables[number])]
+
+        async def entries(side: Side) -> list[Index]:
+            return list(await side.store.list_indexes(side.tables[number]))
+
+        self.compare(names)
+        self.compare(entries)
 
     @rule(account=ACCOUNTS)
     def get_properties(self, account: str) -> None:

@@ -1,0 +1,247 @@
+"""What the PostgreSQL store says when the database fails it: nothing happened, or nobody knows; never a false success."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from typing import TYPE_CHECKING
+
+import asyncpg
+import pytest
+
+from rowkey.model.entity import Key
+from rowkey.store.checked import CheckedStore
+from rowkey.store.interface import OutcomeUnknown, StoreUnavailable
+from rowkey.store.postgres import lane, schema, store, writer
+from rowkey.store.postgres.schema import DatabaseError
+from rowkey.store.postgres.store import PostgresStore
+from rowkey.store.testing.samples import ACCOUNT, insert, int32, merge, replace, scan_keys, write_one
+from tests.postgres import Postgres
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+    from rowkey.store.interface import Store
+
+
+@pytest.fixture
+def own_postgres() -> Iterator[Postgres]:
+    """A server that the test may stop and configure."""
+    server = Postgres()
+    try:
+        server.init()
+        server.start()
+        yield server
+    finally:
+        server.close()
+
+
+@pytest.fixture
+async def opened(own_postgres: Postgres) -> AsyncIterator[Store]:
+    """A store on it."""
+    opened = CheckedStore(await PostgresStore.open(await asyncio.to_thread(own_postgres.new_database)))
+    yield opened
+    await opened.close()
+
+
+async def wait_for_nobody(server: Postgres) -> None:
+    """Let every commit wait for a standby that does not exist."""
+    await asyncio.to_thread(server.sql, "ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
+    await asyncio.to_thread(server.sql, "SELECT pg_reload_conf()")
+    await asyncio.sleep(0.3)
+
+
+async def wait_for_none(server: Postgres) -> None:
+    """Let commits wait for nobody."""
+    await asyncio.to_thread(server.sql, "ALTER SYSTEM RESET synchronous_standby_names")
+    await asyncio.to_thread(server.sql, "SELECT pg_reload_conf()")
+    await asyncio.sleep(0.3)
+
+
+WAITING = "SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
+
+
+async def waiting_process(server: Postgres) -> str:
+    """The process of the database that waits for a standby."""
+    while not (found := (await asyncio.to_thread(server.sql, WAITING)).strip()):
+        await asyncio.sleep(0.05)
+    return found
+
+
+@pytest.mark.parametrize("end", ["pg_cancel_backend", "pg_terminate_backend"])
+async def test_a_commit_that_was_not_replicated_is_no_success(own_postgres: Postgres, opened: Store, end: str) -> None:
+    """The database says success and a warning: the write is on its disk, and on no other."""
+    table = await opened.create_table(ACCOUNT, "things")
+    await wait_for_nobody(own_postgres)
+    writing = asyncio.ensure_future(opened.write(table, [insert("p", "r")]))
+    process = await waiting_process(own_postgres)
+    await asyncio.to_thread(own_postgres.sql, f"SELECT {end}({process})")
+    with pytest.raises(OutcomeUnknown):
+        await writing
+    await wait_for_none(own_postgres)
+    assert await opened.get(table, Key("p", "r")) is not None
+
+
+async def test_a_commit_that_takes_too_long_is_not_cancelled(
+    own_postgres: Postgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The connection is dropped; the database goes on, and what was written is there when the standby is."""
+    monkeypatch.setattr(store, "_WRITE_SECONDS_MAX", 1.0)
+    opened = await PostgresStore.open(await asyncio.to_thread(own_postgres.new_database))
+    table = await opened.create_table(ACCOUNT, "things")
+    await wait_for_nobody(own_postgres)
+    with pytest.raises(OutcomeUnknown):
+        await opened.write(table, [insert("p", "r")])
+    assert await opened.get(table, Key("p", "r")) is None  # waits still, so nobody has seen it
+    await wait_for_none(own_postgres)
+    assert await opened.get(table, Key("p", "r")) is not None
+    await opened.close()
+
+
+async def test_what_waits_for_a_busy_database_is_refused_in_time(
+    own_postgres: Postgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing can have happened to a write that was never sent."""
+    monkeypatch.setattr(store, "_WRITE_SECONDS_MAX", 4.0)
+    monkeypatch.setattr(lane, "PATIENCE_SECONDS", 1.0)
+    opened = await PostgresStore.open(await asyncio.to_thread(own_postgres.new_database))
+    table = await opened.create_table(ACCOUNT, "things")
+    await wait_for_nobody(own_postgres)
+    results = await asyncio.gather(
+        *(opened.write(table, [insert("p", f"{number}")]) for number in range(12)), return_exceptions=True
+    )
+    assert [type(result) for result in results].count(OutcomeUnknown) == 8
+    assert [type(result) for result in results].count(StoreUnavailable) == 4
+    await wait_for_none(own_postgres)
+    assert len(await scan_keys(opened, table)) == 8
+    await opened.close()
+
+
+async def test_a_restart_of_the_database_is_waited_for(own_postgres: Postgres, opened: Store) -> None:
+    table = await opened.create_table(ACCOUNT, "things")
+    entity = await write_one(opened, table, insert("p", "r", A=int32(1)))
+    own_postgres.stop()
+    reading = asyncio.ensure_future(opened.get(table, Key("p", "r")))
+    writing = asyncio.ensure_future(opened.write(table, [insert("p", "s")]))
+    await asyncio.sleep(0.3)
+    await asyncio.to_thread(own_postgres.start)
+    assert await reading == entity.text
+    try:
+        await writing
+    except OutcomeUnknown:  # sent over a connection that had ended, and nobody had noticed
+        pass
+    await opened.write(table, [replace("p", "s")])
+    assert await scan_keys(opened, table) == [Key("p", "r"), Key("p", "s")]
+
+
+async def test_a_database_that_stays_away_is_given_up(
+    own_postgres: Postgres, opened: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lane, "PATIENCE_SECONDS", 1.0)
+    table = await opened.create_table(ACCOUNT, "things")
+    own_postgres.stop()
+    started = time.monotonic()
+    results = await asyncio.gather(
+        opened.get(table, Key("p", "r")),
+        opened.find_table(ACCOUNT, "others"),
+        scan_keys(opened, table),
+        opened.get_policies(table),
+        *(opened.write(table, [insert("p", f"{number}")]) for number in range(20)),
+        return_exceptions=True,
+    )
+    assert {type(result) for result in results} <= {StoreUnavailable, OutcomeUnknown}
+    assert [type(result) for result in results[:4]] == [StoreUnavailable] * 4
+    assert time.monotonic() - started < 5
+    await asyncio.to_thread(own_postgres.start)
+
+
+async def test_deadlocks_are_tried_again(own_postgres: Postgres, opened: Store) -> None:
+    """Another program has locked what a transaction needs, in the other order; the database ends one of them."""
+    table = await opened.create_table(ACCOUNT, "things")
+    await opened.write(table, [insert("p", "1"), insert("p", "2")])
+    url = opened.inner._points._url  # type: ignore[attr-defined]
+    other = await asyncpg.connect(url)
+    await other.execute("SET deadlock_timeout = '60s'; BEGIN")
+    await other.execute("SELECT FROM rowkey.entity WHERE rk = '2' FOR UPDATE")
+    writing = asyncio.ensure_future(opened.write(table, [replace("p", "1"), replace("p", "2")]))
+    await asyncio.sleep(0.2)
+    locking = asyncio.ensure_future(other.execute("SELECT FROM rowkey.entity WHERE rk = '1' FOR UPDATE"))
+    await locking  # the store's transaction was ended, after a second, and has begun anew
+    await other.execute("COMMIT")
+    await other.close()
+    assert len(await writing) == 2
+
+
+async def test_merges_that_another_front_end_overtakes_begin_anew(
+    own_postgres: Postgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both properties are there in the end, though each merge was made without the other's."""
+    url = await asyncio.to_thread(own_postgres.new_database)
+    one, two = await PostgresStore.open(url), await PostgresStore.open(url)
+    table = await one.create_table(ACCOUNT, "things")
+    await write_one(one, table, insert("p", "r"))
+    look = writer.EntityGroup._look
+    looked: list[int] = []
+
+    async def look_and_be_overtaken(group: writer.EntityGroup, session: object) -> object:
+        found = await look(group, session)  # type: ignore[arg-type]
+        looked.append(len(looked))
+        if len(looked) == 1:
+            await two.write(table, [merge("p", "r", B=int32(2))])
+        return found
+
+    monkeypatch.setattr(writer.EntityGroup, "_look", look_and_be_overtaken)
+    entity = await write_one(one, table, merge("p", "r", A=int32(1)))
+    assert '"A":1,"B":2' in entity.text
+    assert await two.get(table, Key("p", "r")) == entity.text
+    assert len(looked) == 3
+    await one.close()
+    await two.close()
+
+
+# ---------------------------------------------------------------- starting
+
+
+async def test_a_database_that_is_not_there_yet_is_waited_for(
+    own_postgres: Postgres, caplog: pytest.LogCaptureFixture
+) -> None:
+    url = await asyncio.to_thread(own_postgres.new_database)
+    own_postgres.stop()
+    with caplog.at_level(logging.WARNING):
+        opening = asyncio.ensure_future(PostgresStore.open(url))
+        await asyncio.sleep(0.7)
+        assert not opening.done()
+        await asyncio.to_thread(own_postgres.start)
+        await (await opening).close()
+    assert f"waiting for the database {url}" in caplog.text
+
+
+async def test_a_database_without_a_schema_is_refused(postgres: Postgres) -> None:
+    with pytest.raises(DatabaseError, match="rowkey db init"):
+        await PostgresStore.open(postgres.url("postgres"))
+
+
+async def test_a_database_that_does_not_exist_is_refused(postgres: Postgres) -> None:
+    with pytest.raises(DatabaseError, match="does not exist"):
+        await PostgresStore.open(postgres.url("missing"))
+
+
+@pytest.mark.parametrize("version", [0, 99])
+async def test_a_schema_of_another_version_is_refused(postgres: Postgres, version: int) -> None:
+    url = await asyncio.to_thread(postgres.new_database)
+    connection = await asyncpg.connect(url)
+    await connection.execute(f"UPDATE rowkey.schema_version SET version = {version}")
+    await connection.close()
+    with pytest.raises(DatabaseError, match="db upgrade" if version == 0 else "newer Rowkey"):
+        await PostgresStore.open(url)
+    if version:
+        with pytest.raises(DatabaseError, match="newer Rowkey"):
+            await schema.upgrade(url)
+
+
+async def test_a_schema_is_made_once(postgres: Postgres) -> None:
+    url = await asyncio.to_thread(postgres.new_database)
+    with pytest.raises(DatabaseError, match="already"):
+        await schema.init(url, is_sharded=False)
+    assert (await schema.upgrade(url)).version == (await schema.read_status(url)).version

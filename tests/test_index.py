@@ -1,0 +1,139 @@
+"""The `rowkey index` commands, against a running server."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+from urllib.request import Request, urlopen
+
+import pytest
+
+from rowkey.config import DEVELOPMENT_ACCOUNT
+from rowkey.index import CONNECTION_STRING_VARIABLE, CommandError, Endpoint, parse_connection_string
+from tests.conftest import free_port
+
+if TYPE_CHECKING:
+    from tests.conftest import Server, ServerProcess
+
+KEY = "a2V5"
+
+
+def index(*arguments: str, connection_string: str | None = None) -> tuple[int, str, str]:
+    """Run a command to its end: exit code, output, errors."""
+    environment = {name: value for name, value in os.environ.items() if name != CONNECTION_STRING_VARIABLE}
+    if connection_string is not None:
+        environment[CONNECTION_STRING_VARIABLE] = connection_string
+    command = [sys.executable, "-m", "rowkey", "index", *arguments]
+    result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, env=environment)
+    return result.returncode, result.stdout, result.stderr
+
+
+def send(server: Server, method: str, path: str, body: dict[str, object]) -> None:
+    target = f"/{server.account}{path}"
+    headers = {"Accept": "application/json;odata=nometadata", "Content-Type": "application/json"}
+    headers = server.sign(method, target, {"x-ms-version": "2019-02-02", **headers})
+    urlopen(Request(server.endpoint + path, json.dumps(body).encode(), headers, method=method)).close()
+
+
+class TestCommands:
+    def test_an_index_is_added_listed_and_dropped(self, own_server: ServerProcess) -> None:
+        server = own_server.server
+        for name in ("Orders", "Others"):
+            send(server, "POST", "/Tables", {"TableName": name})
+        for number in range(3):
+            send(server, "POST", "/Orders", {"PartitionKey": "p", "RowKey": str(number), "Email": "a@b"})
+        text = server.connection_string
+        assert index("list", connection_string=text) == (0, "There are no indexes.\n", "")
+        code, output, _ = index("add", "Orders", "Email", connection_string=text)
+        assert (code, output) == (0, "The index of Orders on Email is being built: rowkey index list Orders\n")
+        deadline = time.monotonic() + 20
+        while "ready" not in (output := index("list", "--connection-string", text)[1]) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert [line.split() for line in output.splitlines()] == [
+            ["TABLE", "PROPERTY", "STATE", "ENTRIES"],
+            ["Orders", "Email", "ready", "3"],
+        ]
+        assert "is there already" in index("add", "Orders", "Email", connection_string=text)[1]
+        assert index("list", "Others", connection_string=text)[1] == "There are no indexes.\n"
+        assert index("drop", "Orders", "Email", connection_string=text)[:2] == (
+            0,
+            "The index of Orders on Email is dropped.\n",
+        )
+        log = re.sub(r"\s+", " ", own_server.read_log())
+        for said in ("building the index on Email of Orders", "is complete", "is dropped"):
+            assert said in log
+
+    @pytest.mark.parametrize(
+        ("arguments", "complaint"),
+        [
+            (["drop", "Orders", "Email"], "ResourceNotFound: The specified resource does not exist."),
+            (["add", "Missing", "Email"], "TableNotFound: The table specified does not exist."),
+            (["add", "Orders", "a b"], "PropertyNameInvalid"),
+            (["add", "Orders", "PartitionKey"], "needs no index"),
+            (["list", "Orders", "--connection-string", "AccountName=a"], "no AccountKey"),
+        ],
+    )
+    def test_what_is_refused(self, server: Server, arguments: list[str], complaint: str) -> None:
+        try:
+            send(server, "POST", "/Tables", {"TableName": "Orders"})
+        except OSError:  # it is there already
+            pass
+        code, output, errors = index(*arguments, connection_string=server.connection_string)
+        assert (code, output) == (1, "")
+        assert complaint in errors
+
+    def test_a_wrong_key(self, server: Server) -> None:
+        text = server.connection_string.replace(server.key, KEY)
+        code, _, errors = index("list", connection_string=text)
+        assert code == 1
+        assert "AuthenticationFailed" in errors
+        assert KEY not in errors
+
+    def test_no_server(self) -> None:
+        url = f"http://127.0.0.1:{free_port()}/a"
+        code, _, errors = index("list", connection_string=f"AccountName=a;AccountKey={KEY};TableEndpoint={url}")
+        assert code == 1
+        assert f"No answer from {url}" in errors
+        assert "--connection-string" in errors
+
+    @pytest.mark.parametrize("arguments", [[], ["add"], ["add", "Orders"], ["move", "a", "b"], ["list", "a", "b"]])
+    def test_senseless_command_lines(self, arguments: list[str]) -> None:
+        assert index(*arguments)[0] == 2
+
+
+class TestConnectionString:
+    @pytest.mark.parametrize(
+        ("text", "url"),
+        [
+            (f"AccountName=abc;AccountKey={KEY}", "https://abc.table.core.windows.net"),
+            (
+                f"DefaultEndpointsProtocol=http;AccountName=abc;AccountKey={KEY};EndpointSuffix=x.y;",
+                "http://abc.table.x.y",
+            ),
+            (f"accountname=abc;accountkey={KEY};tableendpoint=http://here:1/abc/;", "http://here:1/abc"),
+        ],
+    )
+    def test_endpoint(self, text: str, url: str) -> None:
+        assert parse_connection_string(text) == Endpoint(url, "abc", b"key")
+
+    def test_development_account(self) -> None:
+        endpoint = parse_connection_string("UseDevelopmentStorage=true")
+        assert endpoint == ("http://127.0.0.1:10002/devstoreaccount1", "devstoreaccount1", DEVELOPMENT_ACCOUNT.keys[0])
+
+    @pytest.mark.parametrize(
+        ("text", "complaint"),
+        [
+            ("x", "no AccountName or no AccountKey"),
+            ("AccountName=abc", "no AccountKey"),
+            ("AccountName=abc;AccountKey=!", "not base64"),
+            (f"AccountName=abc;AccountKey={KEY};TableEndpoint=here", "not the URL of a server"),
+        ],
+    )
+    def test_what_is_none(self, text: str, complaint: str) -> None:
+        with pytest.raises(CommandError, match=complaint):
+            parse_connection_string(text)
