@@ -13,7 +13,7 @@ HAS_BROWSER := { command -v chromium || command -v google-chrome; } >/dev/null
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help run test lint types contracts unit compatibility fuzz audit bench format lock npm chromium clean
+.PHONY: help run test lint types contracts unit compatibility fuzz hostile model audit bench format lock npm chromium clean
 
 help: ## list the recipes
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,6 +42,12 @@ compatibility: $(VENV)/test.stamp npm ## write docs/compatibility-matrix.md, fro
 fuzz: $(VENV)/test.stamp ## fuzz every reader of strangers' bytes; ARGS="--seconds 3600 http filter" chooses time and readers
 	@$(BIN)/pip install --quiet --require-hashes -r requirements/fuzz.lock || echo "no atheris here: inputs are random"
 	PYTHONPATH=. $(BIN)/python tests/fuzz/run.py $(ARGS)
+
+hostile: $(VENV)/test.stamp ## measure another client's times while 1,000 clients are slow on purpose
+	ROWKEY_SLOW_CLIENTS=1000 $(BIN)/pytest -s tests/test_slow_clients.py
+
+model: $(VENV)/test.stamp ## compare the whole service with a model of it, in 100,000 random steps
+	ROWKEY_MODEL_STEPS=100000 $(BIN)/pytest -o faulthandler_timeout=7200 tests/test_model.py
 
 audit: $(BIN)/pip ## look for known weaknesses in the locked versions; skipped where PyPI's advisories cannot be asked
 	@if $(PYTHON) -c 'import urllib.request as u; assert b"vulnerabilities" in u.urlopen("$(ADVICE)", timeout=10).read()' 2>/dev/null; then \

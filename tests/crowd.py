@@ -17,13 +17,20 @@ SLOW_TAIL = 2000
 
 async def main(port: int, head: bytes, body: bytes, query: bytes, count: int) -> None:
     """Be slow for ever."""
-    begun = [0]
+    begun = 0
+    all_begun = asyncio.Event()
+
+    def begin() -> None:
+        nonlocal begun
+        begun += 1
+        if begun == count:
+            all_begun.set()
 
     async def trickle(data: bytes, at_once: int) -> None:
         while True:
             try:
                 _, writer = await asyncio.open_connection("127.0.0.1", port)
-                begun[0] += 1
+                begin()
                 writer.write(data[:at_once])
                 for byte in data[at_once:]:
                     await asyncio.sleep(PAUSE_SECONDS)
@@ -38,7 +45,7 @@ async def main(port: int, head: bytes, body: bytes, query: bytes, count: int) ->
         while True:
             try:
                 _, writer = await asyncio.open_connection("127.0.0.1", port, limit=1024)
-                begun[0] += 1
+                begin()
                 writer.write(query)
                 await asyncio.sleep(3600)
             except OSError:
@@ -53,8 +60,7 @@ async def main(port: int, head: bytes, body: bytes, query: bytes, count: int) ->
             else:
                 coroutine.close()
         await asyncio.sleep(0.002)
-    while begun[0] < count:
-        await asyncio.sleep(0.05)
+    await all_begun.wait()
     print("ready", flush=True)
     await asyncio.gather(*tasks)
 

@@ -24,7 +24,7 @@ from rowkey.auth import shared_key
 from rowkey.model import limits
 from rowkey.model.entity import Key, compose_entity, members_of
 from rowkey.odata import parser, planner
-from rowkey.router import ROUTES, Route
+from rowkey.router import OWN_ROUTES, ROUTES, Route
 from rowkey.server import refusals
 from rowkey.server.limits import Limits
 from rowkey.store import interface
@@ -180,6 +180,13 @@ def test_every_route_is_in_the_table() -> None:
     routes = {(words_of(route), f"{route.method} {route.kind.value}", if_match[route.has_if_match]) for route in ROUTES}
     rows = table("compatibility.md", "operation", "request")
     assert {(row[0], code(row[1]), row[2]) for row in rows} == routes
+
+
+def test_every_addition_is_in_the_table() -> None:
+    rows = table("compatibility.md", "addition", "request")
+    assert {(row[0], code(row[1])) for row in rows} == {
+        (words_of(route), f"{route.method} {route.kind.value}") for route in OWN_ROUTES
+    }
 
 
 def test_every_operation_is_in_the_matrix_and_none_has_failed() -> None:

@@ -29,7 +29,7 @@ from rowkey.operations.query_entities import QueryEntities
 from rowkey.operations.query_tables import QueryTables
 from rowkey.operations.table_below_table import TableBelowTable
 from rowkey.operations.update_entity import UpdateEntity
-from rowkey.router import READ_METHODS, ROUTES, route
+from rowkey.router import OWN_ROUTES, READ_METHODS, ROUTES, route
 from rowkey.wire.call import Call
 from rowkey.wire.request import Request
 from rowkey.wire.target import ResourceKind, read_address, read_options, read_resource
@@ -134,9 +134,10 @@ def test_table_below_a_table() -> None:
 
 
 def test_each_route_is_its_own() -> None:
-    keys = [(entry.method, entry.kind, entry.has_if_match) for entry in ROUTES]
+    routes = ROUTES + OWN_ROUTES
+    keys = [(entry.method, entry.kind, entry.has_if_match) for entry in routes]
     assert len(set(keys)) == len(keys)
-    assert {entry.kind for entry in ROUTES} <= set(ResourceKind)
+    assert {entry.kind for entry in routes} <= set(ResourceKind)
 
 
 def test_operations_are_named_once() -> None:

@@ -192,11 +192,16 @@ _FOR_EVERYBODY = re.compile(r"login\.[a-z.]+/(common|organizations|consumers)(/.
 
 def parse_store(text: str) -> str:
     """Read the URL of a database; raises ValueError, without repeating a password."""
-    if not text.startswith(("postgresql://", "postgres://")):
+    if not is_store(text):
         raise ValueError(
             "That is not the URL of a database. Write one as in postgresql://rowkey@db.example.org/rowkey."
         )
     return text
+
+
+def is_store(text: str) -> bool:
+    """Whether a text is the URL of a database."""
+    return text.startswith(("postgresql://", "postgres://"))
 
 
 def describe_store(url: str) -> str:

@@ -3,21 +3,29 @@
 import argparse
 import asyncio
 import sys
+import time
+from contextlib import AsyncExitStack
+from pathlib import Path
 
-from rowkey.config import describe_store, parse_store
+from rowkey.config import describe_store, is_store, parse_store
+from rowkey.store.transfer import Archive, TransferError, copy
+
+_REPORT_SECONDS = 2.0
 
 
 def run_command(options: argparse.Namespace) -> int:
     """Run one of the commands and return its exit code."""
     try:
+        from rowkey.store.embedded.folder import FolderError
         from rowkey.store.postgres.schema import DatabaseError
     except ModuleNotFoundError as error:
         return _fail(f"this needs {error.name}, which is not installed: pip install rowkey[postgres]")
     try:
         if options.action == "copy":
-            return asyncio.run(_copy(options.source, options.target))
-        print(asyncio.run(_change_schema(options)))
-    except (ValueError, DatabaseError) as error:
+            asyncio.run(_copy(options.source, options.target))
+        else:
+            print(asyncio.run(_change_schema(options)))
+    except (ValueError, DatabaseError, FolderError, TransferError) as error:
         return _fail(str(error))
     return 0
 
@@ -32,6 +40,39 @@ async def _change_schema(options: argparse.Namespace) -> str:
     elif options.action == "upgrade":
         await schema.upgrade(url)
     return f"{describe_store(url)} has {(await schema.read_status(url)).text}."
+
+
+async def _copy(source: str, target: str) -> None:
+    """Copy, say how far it is, and what was compared in the end."""
+    async with AsyncExitStack() as stack:
+        old = await _open_archive(source, is_new=False)
+        stack.push_async_callback(old.close)
+        new = await _open_archive(target, is_new=True)
+        stack.push_async_callback(new.close)
+        reported = time.monotonic()
+
+        def report(table: str, entities: int) -> None:
+            nonlocal reported
+            if time.monotonic() > reported + _REPORT_SECONDS:
+                reported = time.monotonic()
+                print(f"{table}: {entities:,} entities so far", file=sys.stderr, flush=True)
+
+        copied = await copy(old, new, report)
+    for table, contents in copied.items():
+        print(f"{table.account}/{table.name}: {contents.entities:,} entities, SHA-256 {contents.digest}")
+    total = sum(contents.entities for contents in copied.values())
+    print(f"{len(copied):,} tables with {total:,} entities are the same in both.")
+
+
+async def _open_archive(place: str, *, is_new: bool) -> Archive:
+    """A database where the place is a URL, else a data folder."""
+    if is_store(place):
+        from rowkey.store.postgres.archive import DatabaseArchive
+
+        return await DatabaseArchive.open(parse_store(place))
+    from rowkey.store.embedded.archive import FolderArchive
+
+    return FolderArchive.open(Path(place), is_new=is_new)
 
 
 def _fail(message: str) -> int:

@@ -23,7 +23,7 @@ from rowkey.auth.sas import read_sas
 from rowkey.auth.shared_key import SigningKey, read_signer, verify_shared_key
 from rowkey.auth.token import KeysNotReadable, TokenRefused, read_issuer, verify_token, verify_unsigned
 from rowkey.config import DEVELOPMENT_ACCOUNT, Settings
-from rowkey.errors import ServiceError
+from rowkey.errors import PropertyNameTooLong, ServiceError
 from rowkey.model.datetimes import format_datetime, parse_datetime
 from rowkey.model.edm import format_double, parse_double, parse_guid, parse_integer
 from rowkey.model.entity import Key, compose_entity, entity_bytes, members_of, split_entities, wire_members
@@ -240,7 +240,11 @@ def _show_everywhere(key: Key, members: Mapping[str, str]) -> None:
             assert len(orjson.loads(write_feed(f"{entity.text},{entity.text}", view))["value"]) == 2
     atom = write_entry(entity.text, EntityView(Format.ATOM, "http://h/a", ACCOUNT, "T", NOW))
     ElementTree.fromstring(atom)
-    again_key, again = read_new_entity(read_entry(atom), NEWEST)
+    try:
+        again_key, again = read_new_entity(read_entry(atom), NEWEST)
+    except PropertyNameTooLong:
+        assert not all(name.isascii() for name in members)  # escapes have made it longer
+        return
     assert again_key == Key(*map(_as_xml, key))
     assert len(again) == len(members)
     for name, text in members.items():

@@ -16,13 +16,16 @@ from rowkey.server.limits import Limits
 from rowkey.server.listener import Listener
 from rowkey.server.tls import open_context
 from rowkey.wire.request import Request, Response
+from tests.server.worker_clients import WORKERS, one_of_each
+from tests.server.worker_clients import Client as WorkerClient
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Coroutine
+    from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
     from contextlib import AbstractAsyncContextManager
     from pathlib import Path
 
     from rowkey.errors import ServiceError
+    from tests.conftest import ServerProcess
 
 READ_SECONDS_MAX = 10
 
@@ -168,6 +171,22 @@ async def secure_house(tmp_path: Path) -> AsyncIterator[House]:
 def house_with() -> Callable[..., AbstractAsyncContextManager[House]]:
     """A way to a listener with limits of one's own."""
     return open_house
+
+
+@pytest.fixture
+def workers(own_server_with: Callable[..., ServerProcess]) -> ServerProcess:
+    """A server with several workers."""
+    return own_server_with("--workers", str(WORKERS))
+
+
+@pytest.fixture
+def clients(workers: ServerProcess) -> Iterator[list[WorkerClient]]:
+    """A client of each worker; a table `Things` is there."""
+    clients = one_of_each(workers.server, WORKERS)
+    assert clients[0].ask("POST", "/Tables", '{"TableName":"Things"}')[0] == 201
+    yield clients
+    for client in clients:
+        client.close()
 
 
 def pytest_asyncio_loop_factories(

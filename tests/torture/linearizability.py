@@ -78,20 +78,28 @@ def _search(operations: list[Operation], count: int) -> bool:
         if (done, state) in looked_at:
             continue
         looked_at.add((done, state))
-        # What was called after another returned comes after it.
-        horizon = min(
-            operations[number].returned if operations[number].answer != "unknown" else NEVER
-            for number in range(count)
-            if not done >> number & 1
-        )
-        for number in range(count):
-            operation = operations[number]
-            if done >> number & 1:
+        nexts: list[tuple[int, State]] = []
+        for number in _candidates(operations, done):
+            for after in _apply(operations[number], state):
+                step = done | 1 << number, after
+                if after == state:  # it leaves everything as it is, so it may as well come now
+                    nexts = [step]
+                    break
+                nexts.append(step)
+            else:
                 continue
-            if operation.called > horizon:
-                break
-            waiting += [(done | 1 << number, after) for after in _apply(operation, state)]
+            break
+        waiting += nexts
     return False
+
+
+def _candidates(operations: list[Operation], done: int) -> list[int]:
+    """What may come next: operations that were called before any other that is left returned."""
+    left = [number for number in range(len(operations)) if not done >> number & 1]
+    horizon = min(
+        (operations[number].returned for number in left if operations[number].answer != "unknown"), default=NEVER
+    )
+    return [number for number in left if operations[number].called <= horizon]
 
 
 def _apply(operation: Operation, state: State) -> list[State]:
@@ -105,7 +113,7 @@ def _apply(operation: Operation, state: State) -> list[State]:
     verdict = _verdict(operation, state)
     after: State = None if operation.kind == "delete" else (operation.etag, operation.value)
     if operation.answer == "unknown":
-        return [after] if verdict == "ok" else []
+        return [after] if verdict in ("ok", "perhaps") else []
     if verdict == "perhaps":  # a write that was never answered has an ETag that nobody knows yet
         return [after] if operation.answer == "ok" else [state] if operation.answer == "changed" else []
     if verdict != operation.answer:

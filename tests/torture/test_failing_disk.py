@@ -26,7 +26,7 @@ from rowkey.store.interface import OutcomeUnknown, StoreUnavailable
 from rowkey.store.testing.samples import insert, int32, string
 from tests.torture.disk import Disk, failure, mounted
 from tests.torture.effort import IS_LONG, SEED
-from tests.torture.workload import ACCOUNT, Client, faults_of
+from tests.torture.workload import ACCOUNT, Client, faults_of, read_stored
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -129,7 +129,7 @@ async def look_at(left: Path, client: Client) -> list[str]:
     store = EmbeddedStore.open(left)
     try:
         table = await store.find_table(ACCOUNT, "Ledger")
-        return ["the table is gone"] if table is None else await faults_of([client], store, table)
+        return ["the table is gone"] if table is None else faults_of([client], await read_stored(store, table))
     finally:
         await store.close()
 

@@ -23,7 +23,7 @@ from rowkey.store.embedded.mark import MARK_NAME
 from rowkey.store.embedded.store import EmbeddedStore
 from tests.torture.disk import Disk, failure, mounted
 from tests.torture.effort import SEED, rounds
-from tests.torture.workload import ACCOUNT, Client, faults_of
+from tests.torture.workload import ACCOUNT, Client, faults_of, read_stored
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -164,7 +164,7 @@ async def look_at(machine: Machine, left: Path) -> list[str]:
         table = await store.find_table(ACCOUNT, "Ledger")
         if table is None:
             return [*faults, "the table is gone"] if machine.has_table else faults
-        faults += await faults_of(machine.clients, store, table)
+        faults += faults_of(machine.clients, await read_stored(store, table))
         if not faults:
             for client in machine.clients:
                 await client.verify_etags(store, table)

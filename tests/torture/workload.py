@@ -7,10 +7,11 @@ for the one write that was under way when the end came.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from rowkey.errors import ServiceError
-from rowkey.model.entity import Key, members_of
+from rowkey.model.entity import members_of
+from rowkey.model.key_range import key_order
 from rowkey.model.writes import Condition, Mode, Write
 from rowkey.store.checked import split_page, verify_wire_text
 from rowkey.store.interface import StoreUnavailable
@@ -19,6 +20,8 @@ from rowkey.store.testing.samples import delete, insert, int32, member, merge, r
 if TYPE_CHECKING:
     import random
     from collections.abc import Iterable, Mapping, Sequence
+
+    from rowkey.model.entity import Entity
 
     from rowkey.store.interface import Store, Table
 
@@ -30,6 +33,13 @@ PADDING = "x" * 1500
 
 State = dict[str, str] | None
 """The members of an entity, None where there is none."""
+
+
+class Writing(Protocol):
+    """What a client needs of a store; the texts of the entities that are returned may be empty."""
+
+    async def write(self, table: Table, writes: Sequence[Write]) -> Sequence[Entity | None]:
+        """As of a `Store`."""
 
 
 @dataclass
@@ -46,7 +56,7 @@ class Client:
     count: int = 0
     refused: int = 0
 
-    async def write(self, store: Store, table: Table, chance: random.Random) -> bool:
+    async def write(self, store: Writing, table: Table, chance: random.Random) -> bool:
         """Do something; returns whether it was confirmed."""
         self.count += 1
         writes = self._choose(chance)
@@ -66,7 +76,7 @@ class Client:
             if entity is not None:
                 assert entity.timestamp > self.latest.get(row_key, 0), "an ETag came twice, or went back"
                 self.latest[row_key] = entity.timestamp
-                assert members_of(entity.text) == state
+                assert not entity.text or members_of(entity.text) == state
         return True
 
     def _forget(self, row_keys: Iterable[str]) -> None:
@@ -124,20 +134,29 @@ def _after(state: State, write: Write) -> State:
     return dict(write.members)
 
 
-async def read_stored(store: Store, table: Table) -> dict[str, dict[str, tuple[int, State]]]:
-    """All entities of a table by partition key and row key: timestamp and members."""
-    stored: dict[str, dict[str, tuple[int, State]]] = {}
-    for page in await scan_pages(store, table):
-        for text in split_page(page.text):
-            key, timestamp = verify_wire_text(text)
-            assert key.row_key not in stored.get(key.partition_key, {}), "an entity appears twice"
-            stored.setdefault(key.partition_key, {})[key.row_key] = timestamp, members_of(text)
+Stored = dict[str, dict[str, tuple[int, State]]]
+"""By partition key and row key: timestamp and members."""
+
+
+async def read_stored(store: Store, table: Table) -> Stored:
+    """All entities of a table."""
+    return stored_of([page.text for page in await scan_pages(store, table)])
+
+
+def stored_of(pages: Iterable[str]) -> Stored:
+    """The entities of pages, which must be in order."""
+    stored: Stored = {}
+    last = None
+    for text in (text for page in pages for text in split_page(page)):
+        key, timestamp = verify_wire_text(text)
+        assert last is None or key_order(last) < key_order(key), "an entity appears twice, or out of order"
+        last = key
+        stored.setdefault(key.partition_key, {})[key.row_key] = timestamp, members_of(text)
     return stored
 
 
-async def faults_of(clients: Sequence[Client], store: Store, table: Table) -> list[str]:
+def faults_of(clients: Sequence[Client], stored: Stored) -> list[str]:
     """Everything that is not as the ledgers of the clients say."""
-    stored = await read_stored(store, table)
     faults = [fault for client in clients for fault in client.verify(stored.get(client.name, {}))]
     strangers = stored.keys() - {client.name for client in clients}
     return [*faults, *(f"a partition that nobody wrote: {name}" for name in strangers)]

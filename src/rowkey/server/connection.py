@@ -84,6 +84,7 @@ class Connection(asyncio.Protocol):
         "_is_turn_due",
         "_is_unsettled",
         "_is_write_paused",
+        "_large_bytes",
         "_limits",
         "_loop",
         "_mark",
@@ -131,6 +132,7 @@ class Connection(asyncio.Protocol):
         self._is_secure = False
         self._is_turn_due = False
         self._is_write_paused = False
+        self._large_bytes = 0
         self._is_ended = False
         self._is_closing = False
         self._is_lingering = False
@@ -178,7 +180,8 @@ class Connection(asyncio.Protocol):
         self._is_write_paused = True
         if self._transport is not None:
             try:
-                self._hold(self._transport.get_write_buffer_size())
+                # A body stays in memory as a whole, though the kernel may have taken most of it.
+                self._hold(max(self._transport.get_write_buffer_size(), self._large_bytes))
             except ServiceError:
                 self.abort()
 
@@ -292,6 +295,7 @@ class Connection(asyncio.Protocol):
         elif len(body) <= JOINED_BYTES_MAX:
             self._outbox.send(transport, format_head(response, persistence) + body)
         else:
+            self._large_bytes = len(body)
             self._outbox.send(transport, format_head(response, persistence))
             self._outbox.send(transport, body)
         if persistence is CLOSE:

@@ -60,7 +60,7 @@ def run(settings: Settings, announce: Callable[[int, Path | None], None]) -> Non
     loses nothing that was acknowledged.
     """
     os.umask(PRIVATE_UMASK)
-    if settings.data is not None and settings.data.exists() and is_readable_by_others(settings.data):
+    if settings.data is not None and settings.data.is_dir() and is_readable_by_others(settings.data):
         log.warning("others can read the data folder: chmod 700 %s", settings.data)
     if settings.workers > 1:
         from rowkey.server.supervisor import supervise

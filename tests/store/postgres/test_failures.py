@@ -1,4 +1,4 @@
-"""What the PostgreSQL store says when the database fails it: nothing happened, or nobody knows; never a false success."""
+"""What the PostgreSQL store says when the database fails it: nothing happened, or nobody knows; no false success."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ WAITING = "SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
 
 async def waiting_process(server: Postgres) -> str:
     """The process of the database that waits for a standby."""
-    while not (found := (await asyncio.to_thread(server.sql, WAITING)).strip()):
+    while not (found := (await asyncio.to_thread(server.sql, WAITING)).strip()):  # noqa: ASYNC110 - another process
         await asyncio.sleep(0.05)
     return found
 

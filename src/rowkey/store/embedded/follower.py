@@ -30,7 +30,7 @@ from rowkey.store.embedded.frames import pack_writes, unpack_entities
 from rowkey.store.embedded.indexes import list_indexes
 from rowkey.store.embedded.key_code import write_key
 from rowkey.store.embedded.link import Link
-from rowkey.store.embedded.reader import POINT_CACHE_KIB, open_reader
+from rowkey.store.embedded.reader import POINT_CACHE_KIB, end_transaction, open_reader
 from rowkey.store.embedded.scanner import Scanner
 from rowkey.store.interface import Index, Page, Table
 
@@ -180,5 +180,4 @@ class FollowerStore:
         """Let later reads see what is committed by now; due at the end of a turn, so that the log can be folded."""
         if self._is_reading:
             self._is_reading = False
-            if self._reader.in_transaction:  # a read that failed may have ended it
-                self._reader.execute("COMMIT")
+            end_transaction(self._reader)

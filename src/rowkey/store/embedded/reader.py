@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -26,6 +26,8 @@ half a millisecond."""
 _TURN_SECONDS = 0.1
 """How long a page may take while others wait; a chunk is always looked at."""
 _SMALL_RANGES, _SMALL_ENTITIES, _SMALL_BYTES = 4, 128, 256 * 1024
+_SMALL_ENTRIES = 32
+"""Entities that an index names are all over the table, so fewer of them make a small page."""
 
 
 POINT_CACHE_KIB = 32 * 1024
@@ -45,6 +47,19 @@ def open_reader(database: Path, *, cache_kib: int) -> apsw.Connection:
     connection.execute(statements.READER_PRAGMAS).fetchall()
     connection.pragma("cache_size", -cache_kib)
     return connection
+
+
+def end_transaction(connection: apsw.Connection) -> None:
+    """End a reading transaction, if there is one: a statement that failed may have ended it.
+
+    What failed has been told already to those who asked; SQLite may say it again here, of a damaged page.
+    """
+    try:
+        if connection.in_transaction:
+            connection.execute("COMMIT")
+    except apsw.Error:
+        with suppress(apsw.Error):
+            connection.execute("ROLLBACK")
 
 
 class PageScan:
@@ -103,14 +118,13 @@ class PageScan:
         try:
             yield
         finally:
-            if self._connection.in_transaction:  # a statement that failed may have ended it
-                self._connection.execute("COMMIT")
+            end_transaction(self._connection)
 
     def _few_candidates(self, codes: Codes, predicate: Filter) -> Candidates | None:
         """The candidates that an index names, where they are few and small."""
         for candidates in indexed_candidates(self._connection, self._prefix, predicate):
-            if candidates.count(codes, _SMALL_ENTITIES + 1) <= _SMALL_ENTITIES:
-                sizes = (candidates.find(start, end, _SMALL_ENTITIES)[1] for start, end in codes)
+            if candidates.count(codes, _SMALL_ENTRIES + 1) <= _SMALL_ENTRIES:
+                sizes = (candidates.find(start, end, _SMALL_ENTRIES + 1)[1] for start, end in codes)
                 return candidates if sum(sizes) <= _SMALL_BYTES else None
         return None
 

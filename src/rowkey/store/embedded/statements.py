@@ -138,6 +138,10 @@ WHERE excluded.timestamp > timestamp
 """
 LIST_CHECKSUMS = "SELECT key, checksum, json(body) FROM entity"
 LIST_ENTITIES = "SELECT key, timestamp, json(body) FROM entity ORDER BY key"
+ARCHIVED_ENTITIES = """
+SELECT key, timestamp, checksum, json(body) FROM entity WHERE key >= ? AND key < ? ORDER BY key LIMIT ?
+"""
+LAST_KEY = "SELECT key FROM entity WHERE key >= ? AND key < ? ORDER BY key DESC LIMIT 1"
 
 GET_RESERVED = "SELECT reserved FROM clock"
 SET_RESERVED = "UPDATE clock SET reserved = ?"

@@ -38,7 +38,7 @@ from rowkey.store.embedded.folder import DataFolder, FolderError
 from rowkey.store.embedded.indexes import Build, Indexes, PropertyIndex, list_indexes, removal
 from rowkey.store.embedded.key_code import after_table, table_prefix, write_key
 from rowkey.store.embedded.mark import LogMark
-from rowkey.store.embedded.reader import POINT_CACHE_KIB, open_reader
+from rowkey.store.embedded.reader import POINT_CACHE_KIB, end_transaction, open_reader
 from rowkey.store.embedded.scanner import Scanner
 from rowkey.store.embedded.writer import Verdict, Writer
 from rowkey.store.interface import Index, Page, Table
@@ -359,8 +359,7 @@ class EmbeddedStore:
         """Let later reads see what is committed by now; due at the end of a turn, and before a write is answered."""
         if self._is_reading:
             self._is_reading = False
-            if self._reader.in_transaction:  # a read that failed may have ended it
-                self._reader.execute("COMMIT")
+            end_transaction(self._reader)
 
     def _verify_live(self, table: Table) -> None:
         if not self._catalogue.has(table.identity):

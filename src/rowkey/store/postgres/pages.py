@@ -89,9 +89,9 @@ class PageScan:
         try:
             page = await self._filter_all(session, self._matches)
         except SegmentGone:
-            await session.execute(statements.END_READING)
+            await session.execute(statements.COMMIT)
             raise
-        await session.execute(statements.END_READING)
+        await session.execute(statements.COMMIT)
         return page
 
     async def _filter_all(self, session: "Session", matches: Callable[[Any], bool]) -> Page:

@@ -91,7 +91,7 @@ class Session:
         return rows[0][0] if rows else None
 
     async def execute(self, sql: str) -> None:
-        """Run statements without parameters that change no data: the brackets of a transaction that reads."""
+        """Run a statement without parameters: the brackets of a transaction."""
         await self._connection.execute(sql)
 
     def drop(self) -> None:

@@ -372,7 +372,8 @@ WHERE s.seg = $1 AND s.is_live
 """
 
 BEGIN_READING = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
-END_READING = "COMMIT"
+BEGIN = "BEGIN"
+COMMIT = "COMMIT"
 
 # ---------------------------------------------------------------- what is left of deleted tables
 
@@ -389,3 +390,22 @@ DELETE FROM rowkey.entity WHERE seg = $1 AND (pk, rk) >= ($2, $3) AND (pk, rk) <
 """
 NOTE_EMPTY = "UPDATE rowkey.segment SET is_empty = true WHERE seg = $1 AND NOT is_live"
 FORGET_SEGMENT = "DELETE FROM rowkey.segment WHERE seg = $1 AND NOT is_live"
+
+# ---------------------------------------------------------------- copying
+
+ARCHIVED_TABLES = """
+SELECT account, name, created, policies, indexes FROM rowkey.table_of_account ORDER BY account, lower_name
+"""
+ARCHIVED_ENTITIES = """
+SELECT pk, rk, ts, body FROM rowkey.entity
+WHERE seg = $1 AND (pk, rk) >= ($2, $3) AND (pk, rk) < ($4, $5) ORDER BY pk, rk LIMIT $6
+"""
+LAST_KEY = "SELECT pk, rk FROM rowkey.entity WHERE seg = $1 ORDER BY pk DESC, rk DESC LIMIT 1"
+DESCRIBE_TABLE = """
+UPDATE rowkey.table_of_account SET created = $3, policies = $4, indexes = $5 WHERE account = $1 AND lower_name = $2
+"""
+ADD_ENTITIES = """
+INSERT INTO rowkey.entity (seg, pk, rk, ts, body)
+SELECT * FROM unnest($1::bigint[], $2::bytea[], $3::bytea[], $4::bigint[], $5::bytea[])
+ON CONFLICT DO NOTHING
+"""

@@ -71,7 +71,11 @@ class EntityGroup:
                 continue
             ticks = await self._write(session, current, texts)
             if ticks is not None:
-                return [None if text is None else text.at(ticks) for text in texts]
+                time = format_datetime(ticks)
+                start = f"{_START}{time.replace(':', '%3A')}"
+                return [
+                    None if text is None else Entity(ticks, f"{start}{text.head}{time}{text.tail}") for text in texts
+                ]
 
     async def _look(self, session: "Session") -> dict[bytes, Entity]:
         """What is stored of the entities to be written, by row key."""
@@ -163,7 +167,10 @@ def _supposed(write: Write) -> Entity | None:
 
 
 class _Text:
-    """A wire text without its timestamp: what stands between the two places where that is, and what comes after."""
+    """A wire text without its timestamp: what stands between the two places where that is, and what comes after.
+
+    The function puts it together again in the database, and `EntityGroup.run` here.
+    """
 
     __slots__ = ("head", "tail")
 
@@ -172,11 +179,6 @@ class _Text:
         time = text.index(_TIME, end) + len(_TIME)  # quotes within keys are escaped
         self.head = text[end:time]
         self.tail = text[text.index('"', time) :]
-
-    def at(self, ticks: int) -> Entity:
-        """The entity with this timestamp, as the database has put it together."""
-        time = format_datetime(ticks)
-        return Entity(ticks, f"{_START}{time.replace(':', '%3A')}{self.head}{time}{self.tail}")
 
 
 _START, _TIME = '{"odata.etag":"W/\\"datetime\'', ',"Timestamp":"'
