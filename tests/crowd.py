@@ -66,4 +66,5 @@ async def main(port: int, head: bytes, body: bytes, query: bytes, count: int) ->
 
 
 if __name__ == "__main__":
-    asyncio.run(main(int(sys.argv[1]), *(Path(name).read_bytes() for name in sys.argv[2:5]), int(sys.argv[5])))
+    head, body, query = (Path(name).read_bytes() for name in sys.argv[2:5])
+    asyncio.run(main(int(sys.argv[1]), head, body, query, int(sys.argv[5])))

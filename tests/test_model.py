@@ -160,7 +160,7 @@ FILTERS = st.recursive(
     max_leaves=5,
 )
 
-TOO_MUCH = {
+TOO_MUCH: dict[str, dict[str, object]] = {
     "KeyValueTooLarge": {"PartitionKey": "k" * 513},
     "OutOfRangeInput": {"RowKey": "a/b"},
     "PropertyValueTooLarge": {"A": "x" * 32_769},
@@ -310,7 +310,7 @@ class ServiceMachine(RuleBasedStateMachine):
 
     @rule(table=TABLES, code=st.sampled_from(sorted(TOO_MUCH)))
     def insert_what_is_beyond_a_limit(self, table: str, code: str) -> None:
-        body = {"PartitionKey": "p", "RowKey": "limit"} | TOO_MUCH[code]
+        body: dict[str, object] = {"PartitionKey": "p", "RowKey": "limit", **TOO_MUCH[code]}
         response = self.ask("POST", f"/{table}", json.dumps(body).encode())
         if table.lower() not in self.tables and response.status == 404:  # some limits are looked at with the table
             self.expect(response, Outcome(404, "TableNotFound"))

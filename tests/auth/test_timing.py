@@ -1,4 +1,4 @@
-"""How long a signature is looked at says nothing of it: shown by what is done, as clocks of a busy machine show nothing.
+"""How long a signature is looked at says nothing of it: shown by what is done, as clocks show nothing here.
 
 Every key of the account is tried, each by `hmac.compare_digest` on the whole signature, whichever key fits.
 """

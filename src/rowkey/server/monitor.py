@@ -87,6 +87,11 @@ def data_gauge(folder: Path) -> Gauge:
     return Gauge("rowkey_data_bytes", "gauge", "Size of the database and its write-ahead log.", measure)
 
 
+def writes_gauge(waiting: Callable[[], int]) -> Gauge:
+    """How many writes wait for the store."""
+    return Gauge("rowkey_writes_waiting", "gauge", "Writes that wait for the next commit.", waiting)
+
+
 def listener_gauges(listener: Listener) -> Sequence[Gauge]:
     """What goes on at a port."""
     return (

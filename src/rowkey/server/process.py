@@ -20,7 +20,7 @@ from rowkey.observe.analytics import Analytics
 from rowkey.observe.health import Health
 from rowkey.server.allocator import hold_freed_memory
 from rowkey.server.listener import Listener
-from rowkey.server.monitor import Monitor, data_gauge, listener_gauges
+from rowkey.server.monitor import Monitor, data_gauge, listener_gauges, writes_gauge
 from rowkey.server.tls import CertificateError, open_context
 from rowkey.service import Service
 from rowkey.store.auto_index import AutoIndexStore
@@ -99,6 +99,7 @@ async def serve_store(
     sockets: Sequence[socket.socket] = (),
 ) -> None:
     """Answer requests from an open store until it is asked to stop, at `sockets` if there are any; see `run`."""
+    embedded = store if isinstance(store, EmbeddedStore) else None
     async with AsyncExitStack() as stack:
         if settings.auto_index:
             store = AutoIndexStore(store)
@@ -107,13 +108,15 @@ async def serve_store(
         bearer = None if settings.bearer is None else _open_authority(settings.bearer, stack)
         analytics = Analytics(store, settings.accounts, settings.data)
         stack.push_async_callback(analytics.close)
-        health = Health()
+        health = Health() if embedded is None else Health(lambda: embedded.trouble)
         monitor = Monitor(settings, health)
         service = Service(
             settings, store, bearer=bearer, analytics=analytics, health=health, observers=monitor.observers()
         )
         listener = Listener(service)
         monitor.add(*listener_gauges(listener), *([] if settings.data is None else [data_gauge(settings.data)]))
+        if embedded is not None:
+            monitor.add(writes_gauge(lambda: embedded.waiting))
         stack.push_async_callback(monitor.stop)
         try:
             await listener.start(settings.host, settings.port, tls, sockets)

@@ -101,6 +101,16 @@ class EmbeddedStore:
                 raise
             raise FolderError(f"{folder.database} cannot be opened: {type(error).__name__}: {error}") from error
 
+    @property
+    def waiting(self) -> int:
+        """How many writes wait for the next group."""
+        return self._writer.waiting
+
+    @property
+    def trouble(self) -> str | None:
+        """Why no writes are taken, None while they are."""
+        return self._writer.trouble
+
     async def close(self) -> None:
         """Finish what was accepted, fold the log into the database and let the folder go."""
         await self._writer.close()

@@ -98,6 +98,16 @@ class Writer:
         self._thread = threading.Thread(target=self._run_thread, name="rowkey-commit", daemon=True)
         self._thread.start()
 
+    @property
+    def waiting(self) -> int:
+        """How many jobs wait for the next group."""
+        return len(self._waiting)
+
+    @property
+    def trouble(self) -> str | None:
+        """Why no writes are taken, None while they are."""
+        return "the disk has failed, so the store takes no writes" if self._is_suspect else None
+
     def submit(self, job: Job, *, on_commit: Callable[[Any], None] | None = None) -> "asyncio.Future[Any]":
         """Apply `job` in the next group; the future is done when the group is on disk.
 

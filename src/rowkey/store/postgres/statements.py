@@ -4,7 +4,7 @@ Every statement that touches entities names one segment and asks in the same bre
 that a table which another front end has deleted is gone at once, whatever this front end remembers. On Citus such a
 statement runs on the one node that has the segment.
 
-The written function takes scalars out of its arrays before it uses them: on Citus 13 an array's element inside an
+The functions that write take scalars out of their arrays before they use them: on Citus 13 an array's element inside an
 UPDATE or DELETE of a function ends the worker's process.
 """
 
@@ -66,98 +66,148 @@ ALTER TABLE rowkey.entity ALTER COLUMN body SET STORAGE EXTERNAL;
 """
 
 _FUNCTIONS = """
+CREATE FUNCTION rowkey.choose_ticks(in_ts bigint) RETURNS bigint LANGUAGE plpgsql AS $body$
+-- A timestamp for a write: in_ts or later. It is this database's clock, so that the timestamps of all front ends grow,
+-- with a last digit that is no zero, so that all seven digits of a second's fraction are written.
+DECLARE
+    v_ts bigint := greatest(in_ts, 116444736000000000 + (extract(epoch FROM clock_timestamp()) * 10000000)::bigint);
+BEGIN
+    RETURN v_ts + (v_ts % 10 = 0)::integer;
+END
+$body$;
+
+CREATE FUNCTION rowkey.format_ticks(in_ts bigint) RETURNS text LANGUAGE plpgsql AS $body$
+BEGIN
+    RETURN to_char(
+        timestamp 'epoch' + (in_ts - 116444736000000000) / 10 * interval '1 microsecond', 'YYYY-MM-DD"T"HH24:MI:SS.US'
+    ) || in_ts % 10 || 'Z';
+END
+$body$;
+
+CREATE FUNCTION rowkey.write_one(
+    in_seg bigint, in_pk bytea, in_rk bytea, in_condition bigint, in_body bytea, in_ts bigint
+) RETURNS bigint LANGUAGE plpgsql AS $body$
+-- Make in_body what is stored under a key, as of in_ts, or delete it where in_body is NULL, if in_condition holds: a
+-- timestamp, -1 any, -2 absent, -3 exists, -4 none that could hold. Returns in_ts; or else, with nothing changed:
+--     -1  there is no entity    -2  there is one    -3  it has another timestamp
+--     -t  it has the timestamp t, which is in_ts or later: try again with a later one
+DECLARE
+    v_found bigint;
+BEGIN
+    IF in_condition = -2 THEN
+        INSERT INTO rowkey.entity (seg, pk, rk, ts, body) VALUES (in_seg, in_pk, in_rk, in_ts, in_body)
+        ON CONFLICT DO NOTHING;
+        IF FOUND THEN
+            RETURN in_ts;
+        END IF;
+    ELSIF in_condition = -4 THEN
+        NULL;
+    ELSIF in_body IS NULL THEN
+        DELETE FROM rowkey.entity
+        WHERE seg = in_seg AND pk = in_pk AND rk = in_rk AND ts < in_ts AND (in_condition < 0 OR ts = in_condition);
+        IF FOUND THEN
+            RETURN in_ts;
+        END IF;
+    ELSIF in_condition = -1 THEN
+        INSERT INTO rowkey.entity AS e (seg, pk, rk, ts, body) VALUES (in_seg, in_pk, in_rk, in_ts, in_body)
+        ON CONFLICT (seg, pk, rk) DO UPDATE SET ts = EXCLUDED.ts, body = EXCLUDED.body WHERE e.ts < EXCLUDED.ts;
+        IF FOUND THEN
+            RETURN in_ts;
+        END IF;
+    ELSE
+        UPDATE rowkey.entity SET ts = in_ts, body = in_body
+        WHERE seg = in_seg AND pk = in_pk AND rk = in_rk AND ts < in_ts AND (in_condition < 0 OR ts = in_condition);
+        IF FOUND THEN
+            RETURN in_ts;
+        END IF;
+    END IF;
+    SELECT ts INTO v_found FROM rowkey.entity WHERE seg = in_seg AND pk = in_pk AND rk = in_rk;
+    IF NOT FOUND THEN
+        RETURN CASE WHEN in_condition IN (-1, -2) THEN -in_ts ELSE -1 END;  -- deleted since the look before: once more
+    END IF;
+    RETURN CASE
+        WHEN in_condition IN (-2, -4) THEN -2
+        WHEN in_condition >= 0 AND v_found <> in_condition THEN -3
+        ELSE -v_found
+    END;
+END
+$body$;
+
 CREATE FUNCTION rowkey.write(
     in_seg bigint, in_pk bytea, in_rks bytea[], in_conditions bigint[], in_heads bytea[], in_tails bytea[], in_ts bigint
 ) RETURNS bigint LANGUAGE plpgsql AS $body$
--- One entity group transaction, all or nothing. Returns its timestamp, in_ts or later, which entities that it writes
--- get: this database's clock, so that those of all front ends grow. Entity n of the partition gets the text
+-- One entity group transaction, all or nothing; returns its timestamp. What is stored of entity n of the partition is
 --     {"odata.etag":"W/\\"datetime'TIME in_heads[n] TIME in_tails[n]
--- with the timestamp, with %3A for its colons in the first place; where in_tails[n] is NULL it is deleted. All if
--- in_conditions[n] holds: a timestamp, -1 any, -2 absent, -3 exists, -4 none that could hold. Row keys ascend, so that
--- two transactions which meet wait for each other in the same order.
---   RK001  conditions do not hold; the message has pairs of a number and what is the case: absent, exists, changed
+-- with the timestamp, with %3A for its colons in the first place; where in_heads[n] is NULL it is deleted. Conditions
+-- are those of write_one. Row keys ascend, so that transactions which meet wait for each other in the same order.
+--   RK001  conditions do not hold; the message has pairs of a number and what write_one says of it
 --   RK002  the segment is gone
 --   RK003  an entity has the timestamp in the message already, or a later one: call again with one after it
 DECLARE
+    v_ts        bigint := rowkey.choose_ticks(in_ts);
+    v_time      text   := rowkey.format_ticks(v_ts);
+    v_start     bytea  := convert_to('{"odata.etag":"W/\\"datetime''' || replace(v_time, ':', '%3A'), 'UTF8');
+    v_middle    bytea  := convert_to(v_time, 'UTF8');
     v_rk        bytea;
     v_condition bigint;
-    v_tail      bytea;
     v_body      bytea;
-    v_found     bigint;
-    v_latest    bigint := -1;
+    v_verdict   bigint;
+    v_latest    bigint := 0;
     v_failures  text   := '';
-    v_ts        bigint := greatest(
-        in_ts, 116444736000000000 + (extract(epoch FROM clock_timestamp()) * 10000000)::bigint
-    );
-    v_time      text;
-    v_start     bytea;
 BEGIN
     PERFORM FROM rowkey.segment WHERE seg = in_seg AND is_live;
     IF NOT FOUND THEN
         RAISE EXCEPTION USING ERRCODE = 'RK002', MESSAGE = 'segment ' || in_seg || ' is gone';
     END IF;
-    -- A last digit that is no zero: then all seven digits are written.
-    v_ts := v_ts + (v_ts % 10 = 0)::integer;
-    v_time := to_char(
-        timestamp 'epoch' + (v_ts - 116444736000000000) / 10 * interval '1 microsecond', 'YYYY-MM-DD"T"HH24:MI:SS.US'
-    ) || v_ts % 10 || 'Z';
-    v_start := convert_to('{"odata.etag":"W/\\"datetime''' || replace(v_time, ':', '%3A'), 'UTF8');
     FOR n IN 1 .. cardinality(in_rks) LOOP
         v_rk := in_rks[n];
         v_condition := in_conditions[n];
-        v_tail := in_tails[n];
-        IF v_tail IS NOT NULL THEN
-            v_body := v_start || in_heads[n] || convert_to(v_time, 'UTF8') || v_tail;
-        END IF;
-        IF v_condition = -2 THEN
-            INSERT INTO rowkey.entity (seg, pk, rk, ts, body) VALUES (in_seg, in_pk, v_rk, v_ts, v_body)
-            ON CONFLICT DO NOTHING;
-            IF FOUND THEN
-                CONTINUE;
-            END IF;
-        ELSIF v_condition = -4 THEN
-            NULL;
-        ELSIF v_tail IS NULL THEN
-            DELETE FROM rowkey.entity
-            WHERE seg = in_seg AND pk = in_pk AND rk = v_rk AND ts < v_ts AND (v_condition < 0 OR ts = v_condition);
-            IF FOUND THEN
-                CONTINUE;
-            END IF;
-        ELSIF v_condition = -1 THEN
-            INSERT INTO rowkey.entity AS e (seg, pk, rk, ts, body) VALUES (in_seg, in_pk, v_rk, v_ts, v_body)
-            ON CONFLICT (seg, pk, rk) DO UPDATE SET ts = EXCLUDED.ts, body = EXCLUDED.body WHERE e.ts < EXCLUDED.ts;
-            IF FOUND THEN
-                CONTINUE;
-            END IF;
-        ELSE
-            UPDATE rowkey.entity SET ts = v_ts, body = v_body
-            WHERE seg = in_seg AND pk = in_pk AND rk = v_rk AND ts < v_ts AND (v_condition < 0 OR ts = v_condition);
-            IF FOUND THEN
-                CONTINUE;
-            END IF;
-        END IF;
-        SELECT ts INTO v_found FROM rowkey.entity WHERE seg = in_seg AND pk = in_pk AND rk = v_rk;
-        IF NOT FOUND THEN
-            IF v_condition IN (-1, -2) THEN
-                v_latest := greatest(v_latest, v_ts);  -- it was there, and was deleted meanwhile: once more
-            ELSE
-                v_failures := v_failures || n || ' absent ';
-            END IF;
-        ELSIF v_condition IN (-2, -4) THEN
-            v_failures := v_failures || n || ' exists ';
-        ELSIF v_condition >= 0 AND v_found <> v_condition THEN
-            v_failures := v_failures || n || ' changed ';
-        ELSE
-            v_latest := greatest(v_latest, v_found);
+        v_body := v_start || in_heads[n] || v_middle || in_tails[n];
+        v_verdict := rowkey.write_one(in_seg, in_pk, v_rk, v_condition, v_body, v_ts);
+        IF v_verdict < -3 THEN
+            v_latest := least(v_latest, v_verdict);
+        ELSIF v_verdict < 0 THEN
+            v_failures := v_failures || n || ' ' || v_verdict || ' ';
         END IF;
     END LOOP;
     IF v_failures <> '' THEN
         RAISE EXCEPTION USING ERRCODE = 'RK001', MESSAGE = v_failures;
-    END IF;
-    IF v_latest >= 0 THEN
-        RAISE EXCEPTION USING ERRCODE = 'RK003', MESSAGE = v_latest::text;
+    ELSIF v_latest < 0 THEN
+        RAISE EXCEPTION USING ERRCODE = 'RK003', MESSAGE = (-v_latest)::text;
     END IF;
     RETURN v_ts;
+END
+$body$;
+
+CREATE FUNCTION rowkey.write_each(
+    in_seg bigint, in_pks bytea[], in_rks bytea[], in_conditions bigint[], in_heads bytea[], in_tails bytea[],
+    in_ts bigint
+) RETURNS bigint[] LANGUAGE plpgsql AS $body$
+-- Several writes of different entities of one segment, each for itself, as `write` would do them: what write_one says
+-- of each. They share a commit, and one that fails has changed nothing. Keys ascend. NULL where the segment is gone.
+DECLARE
+    v_ts        bigint := rowkey.choose_ticks(in_ts);
+    v_time      text   := rowkey.format_ticks(v_ts);
+    v_start     bytea  := convert_to('{"odata.etag":"W/\\"datetime''' || replace(v_time, ':', '%3A'), 'UTF8');
+    v_middle    bytea  := convert_to(v_time, 'UTF8');
+    v_pk        bytea;
+    v_rk        bytea;
+    v_condition bigint;
+    v_body      bytea;
+    v_verdicts  bigint[] := '{}';
+BEGIN
+    PERFORM FROM rowkey.segment WHERE seg = in_seg AND is_live;
+    IF NOT FOUND THEN
+        RETURN NULL;
+    END IF;
+    FOR n IN 1 .. cardinality(in_rks) LOOP
+        v_pk := in_pks[n];
+        v_rk := in_rks[n];
+        v_condition := in_conditions[n];
+        v_body := v_start || in_heads[n] || v_middle || in_tails[n];
+        v_verdicts[n] := rowkey.write_one(in_seg, v_pk, v_rk, v_condition, v_body, v_ts);
+    END LOOP;
+    RETURN v_verdicts;
 END
 $body$;
 
@@ -231,8 +281,15 @@ SELECT create_distributed_table('rowkey.table_of_account', 'account', colocate_w
 SELECT create_distributed_table('rowkey.service_properties', 'account', colocate_with := 'rowkey.table_of_account');
 SELECT create_distributed_table('rowkey.segment', 'seg', colocate_with := 'none');
 SELECT create_distributed_table('rowkey.entity', 'seg', colocate_with := 'rowkey.segment');
+SELECT create_distributed_function('rowkey.choose_ticks(bigint)');
+SELECT create_distributed_function('rowkey.format_ticks(bigint)');
+SELECT create_distributed_function('rowkey.write_one(bigint,bytea,bytea,bigint,bytea,bigint)');
 SELECT create_distributed_function(
     'rowkey.write(bigint,bytea,bytea[],bigint[],bytea[],bytea[],bigint)', 'in_seg', colocate_with := 'rowkey.entity'
+);
+SELECT create_distributed_function(
+    'rowkey.write_each(bigint,bytea[],bytea[],bigint[],bytea[],bytea[],bigint)', 'in_seg',
+    colocate_with := 'rowkey.entity'
 );
 """,
 }
@@ -295,6 +352,8 @@ CHANNEL = "rowkey"
 # ---------------------------------------------------------------- entities
 
 WRITE = "SELECT rowkey.write($1, $2, $3, $4, $5, $6, $7)"
+
+WRITE_EACH = "SELECT rowkey.write_each($1, $2, $3, $4, $5, $6, $7)"
 
 GET_ONE = """
 SELECT e.body
