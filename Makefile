@@ -13,7 +13,7 @@ HAS_BROWSER := { command -v chromium || command -v google-chrome; } >/dev/null
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help run test lint types contracts unit compatibility fuzz hostile model audit bench format lock npm chromium clean
+.PHONY: help run test lint types contracts unit compatibility torture fuzz hostile model audit bench format lock npm chromium clean
 
 help: ## list the recipes
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,6 +48,9 @@ hostile: $(VENV)/test.stamp ## measure another client's times while 1,000 client
 
 model: $(VENV)/test.stamp ## compare the whole service with a model of it, in 100,000 random steps
 	ROWKEY_MODEL_STEPS=100000 $(BIN)/pytest -o faulthandler_timeout=7200 tests/test_model.py
+
+torture: $(VENV)/test.stamp ## kill servers, cut the power, damage files and disks: the long forms, half an hour; ARGS="-k power" chooses
+	ROWKEY_TORTURE=1 $(BIN)/pytest -s --show-capture=no -o faulthandler_timeout=1800 tests/torture $(ARGS)
 
 audit: $(BIN)/pip ## look for known weaknesses in the locked versions; skipped where PyPI's advisories cannot be asked
 	@if $(PYTHON) -c 'import urllib.request as u; assert b"vulnerabilities" in u.urlopen("$(ADVICE)", timeout=10).read()' 2>/dev/null; then \

@@ -188,6 +188,27 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "--lazy", str(place)], check=True)
 
 
+async def test_who_asks_for_trouble_has_the_disk_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A load balancer that hears of it sends no more writes, so it cannot be left to these."""
+    monkeypatch.setattr(writer, "_RETRY_SECONDS", 0.1)
+    calls = FailingCalls("sync", 10**6)
+    with mounted(Disk(calls)):
+        store = EmbeddedStore.open(tmp_path)
+        table = await store.create_table(ACCOUNT, "things")
+        assert store.ask_for_trouble() is None
+        calls._failing = range(10**9)
+        with pytest.raises(OutcomeUnknown):
+            await store.write(table, [insert("p", "lost")])
+        assert store.ask_for_trouble() is not None
+        calls._failing = range(0)
+        await asyncio.sleep(0.15)
+        assert store.ask_for_trouble() is not None
+        await asyncio.sleep(0.2)
+        assert store.ask_for_trouble() is None
+        await store.write(table, [insert("p", "after")])
+        await store.close()
+
+
 async def test_a_full_disk_refuses_writes_and_recovers(small_disk: Path, caplog: pytest.LogCaptureFixture) -> None:
     ballast = small_disk / "ballast"
     ballast.write_bytes(bytes(600_000))

@@ -108,7 +108,7 @@ async def serve_store(
         bearer = None if settings.bearer is None else _open_authority(settings.bearer, stack)
         analytics = Analytics(store, settings.accounts, settings.data)
         stack.push_async_callback(analytics.close)
-        health = Health() if embedded is None else Health(lambda: embedded.trouble)
+        health = Health() if embedded is None else Health(embedded.ask_for_trouble)
         monitor = Monitor(settings, health)
         service = Service(
             settings, store, bearer=bearer, analytics=analytics, health=health, observers=monitor.observers()

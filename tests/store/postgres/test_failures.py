@@ -109,12 +109,13 @@ async def test_what_waits_for_a_busy_database_is_refused_in_time(
     table = await opened.create_table(ACCOUNT, "things")
     await wait_for_nobody(own_postgres)
     results = await asyncio.gather(
-        *(opened.write(table, [insert("p", f"{number}")]) for number in range(12)), return_exceptions=True
+        *(opened.write(table, [insert("p", f"{number}"), insert("p", f"{number}b")]) for number in range(12)),
+        return_exceptions=True,
     )
     assert [type(result) for result in results].count(OutcomeUnknown) == 8
     assert [type(result) for result in results].count(StoreUnavailable) == 4
     await wait_for_none(own_postgres)
-    assert len(await scan_keys(opened, table)) == 8
+    assert len(await scan_keys(opened, table)) == 16
     await opened.close()
 
 

@@ -106,10 +106,9 @@ class EmbeddedStore:
         """How many writes wait for the next group."""
         return self._writer.waiting
 
-    @property
-    def trouble(self) -> str | None:
-        """Why no writes are taken, None while they are."""
-        return self._writer.trouble
+    def ask_for_trouble(self) -> str | None:
+        """Why no writes are taken, None while they are; a disk that has failed is tried again."""
+        return self._writer.ask_for_trouble()
 
     async def close(self) -> None:
         """Finish what was accepted, fold the log into the database and let the folder go."""

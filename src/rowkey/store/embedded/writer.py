@@ -103,10 +103,16 @@ class Writer:
         """How many jobs wait for the next group."""
         return len(self._waiting)
 
-    @property
-    def trouble(self) -> str | None:
-        """Why no writes are taken, None while they are."""
-        return "the disk has failed, so the store takes no writes" if self._is_suspect else None
+    def ask_for_trouble(self) -> str | None:
+        """Why no writes are taken, None while they are.
+
+        A disk that has failed is tried again, if that is due: whoever hears of it may send no writes that would.
+        """
+        if not self._is_suspect:
+            return None
+        if not self._is_busy and time.monotonic() >= self._try_again_at:
+            self._refuse_or_try_again()
+        return "the disk has failed, so the store takes no writes"
 
     def submit(self, job: Job, *, on_commit: Callable[[Any], None] | None = None) -> "asyncio.Future[Any]":
         """Apply `job` in the next group; the future is done when the group is on disk.
@@ -173,7 +179,8 @@ class Writer:
             self._is_busy = True
             self._work.put(self._fold_log)
             return
-        if self._background and (not self._waiting or time.monotonic() >= self._background_due):
+        is_due = not self._waiting or time.monotonic() >= self._background_due
+        if self._background and is_due and not self._is_suspect:
             self._is_busy = True
             self._work.put(self._run_background)
             return

@@ -4,9 +4,11 @@
     catalogue.py    what is remembered of tables   session.py     one connection
     notices.py      what others change             failures.py    what an error means
     writer.py       entity group transactions      turns.py       writes of one entity, one after another
-    reader.py       points                         removal.py     what is left of deleted tables
-    pages.py        pages                          statements.py  all SQL, and the schema
-    schema.py       init, upgrade, status
+    singles.py      single writes, together        composing.py   what is sent of a write, and what is answered
+    reader.py       points                         narrow.py      what must stand in an entity for a filter
+    pages.py        pages                          removal.py     what is left of deleted tables
+    schema.py       init, upgrade, status          statements.py  all SQL, and the schema
+    archive.py      for copying                    key_code.py    (of all stores) keys as bytes in their order
 
 Nothing that is remembered here decides anything: every statement that touches entities verifies where they are that
 their table is live. What the database keeps: `docs/storage-format-postgres.md`. What is promised when something fails,
@@ -15,7 +17,7 @@ and why: `docs/adr/0007-postgresql.md`.
 
 import asyncio
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Self
 
@@ -36,6 +38,7 @@ from rowkey.store.postgres.reader import PointReads
 from rowkey.store.postgres.removal import Removal
 from rowkey.store.postgres.schema import wait_for_schema
 from rowkey.store.postgres.session import Session
+from rowkey.store.postgres.singles import Single, SingleWrites
 from rowkey.store.postgres.turns import Turn, Turns
 from rowkey.store.postgres.writer import EntityGroup
 
@@ -58,6 +61,7 @@ class PostgresStore:
         self._pages = Lane("pages", url, _PAGE_CONNECTIONS, seconds_max=_READ_SECONDS_MAX)
         self._writes = Lane("writes", url, _WRITE_CONNECTIONS, seconds_max=_WRITE_SECONDS_MAX)
         self._point_reads = PointReads(self._points)
+        self._single_writes = SingleWrites(self._writes)
         self._notices = Notices(url, self._catalogue)
         self._removal = Removal(self._pages)
 
@@ -147,18 +151,27 @@ class PostgresStore:
         partition_key = code_of(writes[0].key.partition_key)
         while True:
             known = self._catalogue.get(table.identity) or await self._locate(table)
-            group = EntityGroup(known.segment_of(partition_key), partition_key, writes)
             try:
-                return await self._write_in_turn(group)
+                return await self._write_in_turn(known.segment_of(partition_key), partition_key, writes)
             except SegmentGone:
                 await self._locate_again(known)
 
-    def _write_in_turn(self, group: EntityGroup) -> "asyncio.Future[list[Entity | None]]":
-        """Apply a group when those before it that write the same entities are done; a caller that leaves stops none."""
+    def _write_in_turn(
+        self, segment: int, partition_key: bytes, writes: Sequence[Write]
+    ) -> "asyncio.Future[list[Entity | None]]":
+        """Apply writes when those before them of the same entities are done; a caller that leaves stops nothing."""
         answer: asyncio.Future[Any] = self._loop.create_future()
+        single = Single.of(segment, partition_key, writes[0]) if len(writes) == 1 else None
+        keys: list[tuple[int, bytes, bytes]]
+        apply: Callable[[], asyncio.Future[Any]]
+        if single is None:
+            group = EntityGroup(segment, partition_key, writes)
+            keys, apply = group.keys, partial(self._writes.submit, group.run)
+        else:
+            keys, apply = [single.place], partial(self._single_writes.add, single)
 
         def begin(turn: Turn) -> None:
-            self._writes.submit(group.run).add_done_callback(partial(finish, turn))
+            apply().add_done_callback(partial(finish, turn))
 
         def finish(turn: Turn, result: "asyncio.Future[Any]") -> None:
             self._turns.end(turn)
@@ -170,7 +183,7 @@ class PostgresStore:
             else:
                 answer.set_exception(error)
 
-        self._turns.take(group.keys, begin)
+        self._turns.take(keys, begin)
         return answer
 
     async def scan(
