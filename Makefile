@@ -9,11 +9,12 @@ AUDIT  := pip-audit==2.10.1
 ADVICE := https://pypi.org/pypi/pip/25.0/json
 NPM    := tests/clients/js/node_modules/.package-lock.json
 HAS_BROWSER := { command -v chromium || command -v google-chrome; } >/dev/null
+HAS_POSTGRESQL := { command -v initdb || ls /usr/lib/postgresql/*/bin/initdb; } >/dev/null 2>&1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help run test lint types contracts unit compatibility torture fuzz hostile model audit bench format lock npm chromium clean
+.PHONY: help run test lint types contracts unit compatibility torture fuzz hostile model audit failover bench format lock npm chromium postgresql clean
 
 help: ## list the recipes
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,7 +34,7 @@ types: $(VENV)/test.stamp ## check the types
 contracts: $(VENV)/test.stamp ## check that each room imports only what it may
 	$(BIN)/lint-imports
 
-unit: $(VENV)/test.stamp npm chromium ## run all tests; ARGS="tests/odata -k filter" chooses some
+unit: $(VENV)/test.stamp npm chromium postgresql ## run all tests; ARGS="tests/odata -k filter" chooses some
 	$(BIN)/pytest $(ARGS)
 
 compatibility: $(VENV)/test.stamp npm ## write docs/compatibility-matrix.md, from what its tests show
@@ -59,6 +60,9 @@ audit: $(BIN)/pip ## look for known weaknesses in the locked versions; skipped w
 	else \
 	    echo "audit: skipped, because $(ADVICE) cannot be asked from here" >&2; \
 	fi
+
+failover: $(VENV)/test.stamp postgresql ## kill a PostgreSQL primary under load and promote its standby, twice
+	ROWKEY_FAILOVERS=2 $(BIN)/pytest tests/store/postgres/test_failover.py $(ARGS)
 
 bench: $(VENV)/test.stamp ## measure the speed; ARGS is passed on
 	$(BIN)/python bench/run.py $(ARGS)
@@ -114,6 +118,18 @@ chromium:
 	}
 	@$(HAS_BROWSER) \
 	    || echo "chromium is missing, and could not be installed: the tests in a browser will be skipped" >&2
+
+# The tests of the PostgreSQL store start a server of their own, on the same terms. Debian's package would start one too.
+postgresql:
+	@$(HAS_POSTGRESQL) || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || { \
+	    echo "PostgreSQL is missing: installing it with apt-get"; \
+	    apt-get update -qq && apt-get install -y -qq --no-install-recommends postgresql-common >/dev/null \
+	        && sed -i 's/^#\?create_main_cluster.*/create_main_cluster = false/' /etc/postgresql-common/createcluster.conf \
+	        && apt-get install -y -qq --no-install-recommends postgresql >/dev/null \
+	        || echo "apt-get could not install it" >&2; \
+	}
+	@$(HAS_POSTGRESQL) \
+	    || echo "PostgreSQL is missing, and could not be installed: the tests of its store will be skipped" >&2
 
 $(NPM): tests/clients/js/package-lock.json
 	npm ci --prefix tests/clients/js --no-audit --no-fund

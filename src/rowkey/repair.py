@@ -46,7 +46,9 @@ def _check(path: Path) -> int:
     finally:
         folder.release()
     if count:
-        print(f"{folder.database} is damaged: restore a backup, or salvage what is intact: rowkey salvage {path} NEWDIR")
+        print(
+            f"{folder.database} is damaged: restore a backup, or salvage what is intact: rowkey salvage {path} NEWDIR"
+        )
         return FOUND_EXIT_CODE
     print(f"{folder.database} is sound.")
     return 0

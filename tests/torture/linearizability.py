@@ -109,7 +109,7 @@ def _apply(operation: Operation, state: State) -> list[State]:
             return [state]
         if state is None or operation.seen is None:
             return [state] if state is None and operation.seen is None and operation.answer == "missing" else []
-        return [tuple(operation.seen)] if _agree(state, operation.seen) else []
+        return [(operation.seen.etag, operation.seen.value)] if _agree(state, operation.seen) else []
     verdict = _verdict(operation, state)
     after: State = None if operation.kind == "delete" else (operation.etag, operation.value)
     if operation.answer == "unknown":

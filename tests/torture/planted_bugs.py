@@ -153,7 +153,7 @@ class Resurrection(SlowStore):
 
 
 class FalseRefusal(SlowStore):
-    """A write happens, and the client is told that its ETag did not match, as when a server repeats what it has done."""
+    """A write happens, and its client is told that the ETag did not match, as when a server repeats what it did."""
 
     async def write(self, table: Table, writes: Sequence[Write]) -> Sequence[Entity | None]:
         entities = await super().write(table, writes)
@@ -174,7 +174,9 @@ class LateRepeat(SlowStore):
     def _repeat(self, table: Table, write: Write) -> None:
         contents = self._contents_of(table)
         if write.key in contents.entities:
-            contents.entities[write.key] = contents.entities[write.key]._replace(text=_text_of(write, contents.entities))
+            contents.entities[write.key] = contents.entities[write.key]._replace(
+                text=_text_of(write, contents.entities)
+            )
 
 
 def _text_of(write: Write, entities: dict[Key, Entity]) -> str:

@@ -49,7 +49,11 @@ MISS = Operation(1, "get", 2, 3, "missing")
         [Operation(0, "insert", 0, 1, "unknown", value=1), MISS],
         [Operation(0, "insert", 0, 1, "unknown", value=1), READ],
         [Operation(0, "insert", 0, 1, "unknown", value=1), MISS, Operation(1, "get", 4, 5, "ok", seen=Seen("a", 1))],
-        [INSERT, Operation(1, "replace", 2, 5, "ok", value=2, match="a", etag="b"), Operation(2, "get", 3, 4, "ok", seen=Seen("a", 1))],
+        [
+            INSERT,
+            Operation(1, "replace", 2, 5, "ok", value=2, match="a", etag="b"),
+            Operation(2, "get", 3, 4, "ok", seen=Seen("a", 1)),
+        ],
     ],
 )
 def test_what_some_order_explains_is_linearizable(history: list[Operation]) -> None:
@@ -121,13 +125,12 @@ async def record_over_sockets(process: ServerProcess) -> list[list[Operation]]:
     values = itertools.count(1)
     askers = [[SocketAsker(process.server) for _ in range(CLIENTS)] for _ in range(groups)]
     await askers[0][0].create_table()
-    histories: list[list[Operation]] = []
+    histories: list[list[Operation]] = [[] for _ in range(HISTORIES)]
 
     async def play(group: int) -> None:
         for number in range(group, HISTORIES, groups):
-            histories.append(
-                await record([*askers[group]], Key(f"p{group}", f"{number}"), OPERATIONS, values, chance)
-            )
+            key = Key(f"p{group}", f"{number}")
+            histories[number] = await record([*askers[group]], key, OPERATIONS, values, chance)
 
     async def kill() -> None:
         for _ in range(KILLS):

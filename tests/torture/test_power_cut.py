@@ -85,11 +85,15 @@ class Machine:
         self.disk = Disk(self._before)
         self.clients = [Client(f"client-{number}") for number in range(CLIENTS)]
         self.has_table = False
+        self._marks: list[bytes] = []
         self.dropped: set[str] = set()
         self.made: set[str] = set()
 
     def _before(self, call: str, _name: str) -> None:
         self._calls_left -= 1
+        mark = self._folder / "data" / MARK_NAME
+        if mark.exists():
+            self._marks.append(mark.read_bytes())
         if self._calls_left == 0:
             self.is_off = True
             self.disk.after_power_cut(self._folder / "left", self._chance)
@@ -99,9 +103,9 @@ class Machine:
 
     def _leave_mark(self) -> None:
         """The mark is never synced: it may be as it is, as it was once, or missing."""
-        mark = self._folder / "data" / MARK_NAME
-        if mark.exists() and self._chance.random() < 0.7:
-            (self._folder / "left" / MARK_NAME).write_bytes(mark.read_bytes())
+        if self._marks and self._chance.random() < 0.9:
+            mark = self._marks[-1] if self._chance.random() < 0.6 else self._chance.choice(self._marks)
+            (self._folder / "left" / MARK_NAME).write_bytes(mark)
 
     async def run(self) -> None:
         """Serve until the power goes; now and then the server is started anew."""
@@ -109,7 +113,8 @@ class Machine:
             try:
                 store = EmbeddedStore.open(self._folder / "data", now=self._now)
             except FolderError:
-                assert self.is_off
+                if self._calls_left > 0:
+                    raise
                 return
             await self._serve(store, self._chance.randrange(20, 200))
             with suppress(apsw.Error):  # SQLite does not mind, but apsw tells of every error of a disk

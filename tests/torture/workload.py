@@ -12,17 +12,16 @@ from typing import TYPE_CHECKING, Protocol
 from rowkey.errors import ServiceError
 from rowkey.model.entity import members_of
 from rowkey.model.key_range import key_order
-from rowkey.model.writes import Condition, Mode, Write
+from rowkey.model.writes import Mode, Write
 from rowkey.store.checked import split_page, verify_wire_text
 from rowkey.store.interface import StoreUnavailable
-from rowkey.store.testing.samples import delete, insert, int32, member, merge, replace, scan_pages, string
+from rowkey.store.testing.samples import delete, insert, int32, merge, replace, scan_pages, string
 
 if TYPE_CHECKING:
     import random
     from collections.abc import Iterable, Mapping, Sequence
 
     from rowkey.model.entity import Entity
-
     from rowkey.store.interface import Store, Table
 
 ACCOUNT = "account"

@@ -3,7 +3,7 @@
 A store keeps tables by account, entities by table and key, and settings as texts that it does not read: the stored
 access policies of a table, and the service properties of an account. All verbs are coroutines; one that can answer at
 once does so without suspending. Arguments are never modified. The errors named below are all that a verb may raise,
-besides `StoreUnavailable` (nothing happened, or it is a read), `StoreDamaged` (what it needs cannot be read, and nothing
+besides `StoreUnavailable` (nothing happened, or it is a read), `StoreDamaged` (what it needs cannot be read; nothing
 happened) and `OutcomeUnknown` (a write that may have happened).
 
 * **Atomicity.** `write` is all or nothing. Readers see none or all of it.

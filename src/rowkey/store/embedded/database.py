@@ -57,7 +57,9 @@ def open_to_look(folder: DataFolder) -> apsw.Connection:
         _verify_log(folder, connection)
         form = _read_format(folder, connection)
         if form != statements.FORMAT:
-            raise FolderError(f"{folder.database} has format {form}. Start a server on it once, which brings it to today's.")
+            raise FolderError(
+                f"{folder.database} has format {form}. Start a server on it once, which brings it to today's."
+            )
     except (apsw.Error, FolderError) as error:
         if connection is not None:
             connection.close()

@@ -195,7 +195,7 @@ class Writer:
         applied: _Pending | None = None
         try:
             self._connection.execute("BEGIN IMMEDIATE")
-            for applied in group:  # noqa: B007 - the one that failed, if one does
+            for applied in group:
                 applied.apply()
             is_unchanged = self._connection.total_changes() == changes
             if is_unchanged:

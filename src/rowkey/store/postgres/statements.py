@@ -179,6 +179,45 @@ BEGIN
 END
 $body$;
 
+CREATE FUNCTION rowkey.write_alike(
+    in_seg bigint, in_pk bytea, in_rks bytea[], in_condition bigint, in_heads bytea[], in_tails bytea[], in_ts bigint
+) RETURNS bigint LANGUAGE plpgsql AS $body$
+-- As `write`, where nothing is deleted and all conditions are -1, or all are -2: one statement for all entities. Raises
+-- nothing but RK002; where `write` would raise something else it returns NULL, with nothing changed. Not for Citus.
+DECLARE
+    v_ts     bigint := rowkey.choose_ticks(in_ts);
+    v_time   text   := rowkey.format_ticks(v_ts);
+    v_start  bytea  := convert_to('{"odata.etag":"W/\\"datetime''' || replace(v_time, ':', '%3A'), 'UTF8');
+    v_middle bytea  := convert_to(v_time, 'UTF8');
+    v_count  integer;
+BEGIN
+    PERFORM FROM rowkey.segment WHERE seg = in_seg AND is_live;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION USING ERRCODE = 'RK002', MESSAGE = 'segment ' || in_seg || ' is gone';
+    END IF;
+    BEGIN
+        IF in_condition = -2 THEN
+            INSERT INTO rowkey.entity (seg, pk, rk, ts, body)
+            SELECT in_seg, in_pk, u.rk, v_ts, v_start || u.head || v_middle || u.tail
+            FROM unnest(in_rks, in_heads, in_tails) AS u (rk, head, tail)
+            ON CONFLICT DO NOTHING;
+        ELSE
+            INSERT INTO rowkey.entity AS e (seg, pk, rk, ts, body)
+            SELECT in_seg, in_pk, u.rk, v_ts, v_start || u.head || v_middle || u.tail
+            FROM unnest(in_rks, in_heads, in_tails) AS u (rk, head, tail)
+            ON CONFLICT (seg, pk, rk) DO UPDATE SET ts = EXCLUDED.ts, body = EXCLUDED.body WHERE e.ts < EXCLUDED.ts;
+        END IF;
+        GET DIAGNOSTICS v_count = ROW_COUNT;
+        IF v_count < cardinality(in_rks) THEN
+            RAISE EXCEPTION USING ERRCODE = 'RK003';
+        END IF;
+    EXCEPTION WHEN SQLSTATE 'RK003' THEN
+        RETURN NULL;
+    END;
+    RETURN v_ts;
+END
+$body$;
+
 CREATE FUNCTION rowkey.write_each(
     in_seg bigint, in_pks bytea[], in_rks bytea[], in_conditions bigint[], in_heads bytea[], in_tails bytea[],
     in_ts bigint
@@ -353,6 +392,7 @@ CHANNEL = "rowkey"
 
 WRITE = "SELECT rowkey.write($1, $2, $3, $4, $5, $6, $7)"
 
+WRITE_ALIKE = "SELECT rowkey.write_alike($1, $2, $3, $4, $5, $6, $7)"
 WRITE_EACH = "SELECT rowkey.write_each($1, $2, $3, $4, $5, $6, $7)"
 
 GET_ONE = """

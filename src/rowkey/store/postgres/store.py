@@ -12,7 +12,7 @@
 
 Nothing that is remembered here decides anything: every statement that touches entities verifies where they are that
 their table is live. What the database keeps: `docs/storage-format-postgres.md`. What is promised when something fails,
-and why: `docs/adr/0007-postgresql.md`.
+and why: `docs/adr/0011-the-database-decides.md`.
 """
 
 import asyncio
@@ -53,7 +53,8 @@ _WRITE_SECONDS_MAX = 30.0
 class PostgresStore:
     """A `Store` in a PostgreSQL database that others use at the same time; see the module."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, is_sharded: bool) -> None:
+        self._is_sharded = is_sharded
         self._loop = asyncio.get_running_loop()
         self._catalogue = Catalogue()
         self._turns = Turns()
@@ -68,8 +69,8 @@ class PostgresStore:
     @classmethod
     async def open(cls, url: str) -> Self:
         """Wait for the database and open it; raises DatabaseError where waiting is no use."""
-        await wait_for_schema(url)
-        store = cls(url)
+        status = await wait_for_schema(url)
+        store = cls(url, is_sharded=status.is_sharded)
         await store._read_properties()
         return store
 
@@ -165,7 +166,7 @@ class PostgresStore:
         keys: list[tuple[int, bytes, bytes]]
         apply: Callable[[], asyncio.Future[Any]]
         if single is None:
-            group = EntityGroup(segment, partition_key, writes)
+            group = EntityGroup(segment, partition_key, writes, is_sharded=self._is_sharded)
             keys, apply = group.keys, partial(self._writes.submit, group.run)
         else:
             keys, apply = [single.place], partial(self._single_writes.add, single)

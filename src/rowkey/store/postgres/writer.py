@@ -19,7 +19,7 @@ import asyncpg
 
 from rowkey.errors import ServiceError
 from rowkey.model.entity import Entity
-from rowkey.model.writes import Mode, Write
+from rowkey.model.writes import Condition, Mode, Write
 from rowkey.store.key_code import code_of
 from rowkey.store.postgres import statements
 from rowkey.store.postgres.composing import (
@@ -41,13 +41,16 @@ if TYPE_CHECKING:
 class EntityGroup:
     """The writes of one transaction; `run` may be called again until it returns."""
 
-    def __init__(self, segment: int, partition_key: bytes, writes: Sequence[Write]) -> None:
+    def __init__(
+        self, segment: int, partition_key: bytes, writes: Sequence[Write], *, is_sharded: bool = False
+    ) -> None:
         self._segment = segment
         self._partition_key = partition_key
         self._writes = writes
         self._row_keys = [code_of(write.key.row_key) for write in writes]
         self._order = sorted(range(len(writes)), key=self._row_keys.__getitem__)
         self._must_look = any(write.mode is Mode.MERGE for write in writes)
+        self._alike = None if self._must_look or is_sharded else _common_condition(writes)
         self._ticks_min = max(ticks_after(write) for write in writes)
 
     @property
@@ -93,16 +96,23 @@ class EntityGroup:
         self, session: "Session", current: dict[bytes, Entity] | None, pieces: Sequence[Pieces | None]
     ) -> int | None:
         """Store the entities; returns their timestamp, None where it must be begun anew."""
+        row_keys = [self._row_keys[position] for position in self._order]
         ordered = [pieces[position] for position in self._order]
+        heads, tails = [item and item.head for item in ordered], [item and item.tail for item in ordered]
+        place = self._segment, self._partition_key, row_keys
         try:
+            if self._alike is not None:
+                condition, self._alike = self._alike, None
+                written: int | None = await session.write(
+                    statements.WRITE_ALIKE, *place, condition, heads, tails, self._ticks_min
+                )
+                return written
             ticks: int = await session.write(
                 statements.WRITE,
-                self._segment,
-                self._partition_key,
-                [self._row_keys[position] for position in self._order],
+                *place,
                 [self._condition(position, current) for position in self._order],
-                [item and item.head for item in ordered],
-                [item and item.tail for item in ordered],
+                heads,
+                tails,
                 self._ticks_min,
             )
         except asyncpg.PostgresError as error:
@@ -137,3 +147,12 @@ class EntityGroup:
         if self._writes[index].mode is Mode.MERGE and has_looked:
             return None
         return read_verdict(self._writes[index], verdicts[index], index)
+
+
+def _common_condition(writes: Sequence[Write]) -> int | None:
+    """What all of the writes ask for, if it is nothing or that the entity is absent, and all of them store one."""
+    condition = writes[0].condition
+    if condition is not Condition.ANY and condition is not Condition.ABSENT:
+        return None
+    is_common = all(write.condition is condition and write.mode is Mode.SET for write in writes)
+    return condition_of(writes[0]) if is_common else None
