@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from tests.conftest import TokenIssuer
 
-ACCOUNT, VERSION = "contoso", "2019-02-02"
+ACCOUNT, VERSION = "contoso", "2020-12-06"
 
 
 @pytest.fixture
