@@ -100,6 +100,7 @@ async def serve_store(
 ) -> None:
     """Answer requests from an open store until it is asked to stop, at `sockets` if there are any; see `run`."""
     embedded = store if isinstance(store, EmbeddedStore) else None
+    trouble: Callable[[], str | None] = getattr(store, "ask_for_trouble", lambda: None)
     async with AsyncExitStack() as stack:
         if settings.auto_index:
             store = AutoIndexStore(store)
@@ -108,7 +109,7 @@ async def serve_store(
         bearer = None if settings.bearer is None else _open_authority(settings.bearer, stack)
         analytics = Analytics(store, settings.accounts, settings.data)
         stack.push_async_callback(analytics.close)
-        health = Health() if embedded is None else Health(embedded.ask_for_trouble)
+        health = Health(trouble)
         monitor = Monitor(settings, health)
         service = Service(
             settings, store, bearer=bearer, analytics=analytics, health=health, observers=monitor.observers()

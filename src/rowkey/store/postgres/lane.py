@@ -49,7 +49,8 @@ class Lane:
         self._waiting: deque[_Pending | None] = deque()
         self._idle: list[asyncio.Future[_Pending | None]] = []
         self._is_sweeping = False
-        self._is_in_trouble = False
+        self.is_in_trouble = False
+        """No connection could be made lately."""
         self._workers = [asyncio.create_task(self._work(), name=f"rowkey-{name}-{n}") for n in range(size)]
 
     def submit(self, job: Job) -> "asyncio.Future[Any]":
@@ -149,13 +150,13 @@ class Lane:
         return StoreUnavailable()
 
     def _note_trouble(self, error: BaseException) -> None:
-        if not self._is_in_trouble:
-            self._is_in_trouble = True
+        if not self.is_in_trouble:
+            self.is_in_trouble = True
             log.warning("%s: the database cannot be reached: %s", self._name, _describe(error))
 
     def _note_recovery(self) -> None:
-        if self._is_in_trouble:
-            self._is_in_trouble = False
+        if self.is_in_trouble:
+            self.is_in_trouble = False
             log.warning("%s: the database is reached again", self._name)
 
 

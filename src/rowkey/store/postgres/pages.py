@@ -118,15 +118,14 @@ class PageScan:
             [item.end[0] for item in ranges],
             [item.end[1] for item in ranges],
             limit,
-            bytes_max,
             *self._needles,
         )
         rows = await session.read(statements.GATHER, *arguments)
-        if rows and rows[0]["size"] > bytes_max:
-            rows = await session.read(statements.GATHER_FITTING, *arguments)
+        if rows and (rows[0]["size"] > bytes_max or rows[0]["large"]):
+            rows = await session.read(statements.GATHER_FITTING, *arguments, bytes_max)
         if not rows:
             raise SegmentGone
-        count, _, partition_key, row_key, texts = rows[0]
+        count, _, _, texts, partition_key, row_key = rows[0]
         following = None if partition_key is None else (partition_key, row_key)
         return _Gathered(count, "" if texts is None else texts.decode("ascii"), following)
 

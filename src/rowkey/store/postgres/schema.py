@@ -13,7 +13,7 @@ from typing import NamedTuple
 import asyncpg
 
 from rowkey.config import describe_store
-from rowkey.store.postgres import statements
+from rowkey.store.postgres import definitions
 from rowkey.store.postgres.failures import is_lost, is_transient
 from rowkey.store.postgres.session import Connection, connect
 
@@ -39,10 +39,10 @@ class Status(NamedTuple):
         if self.version is None:
             return "no schema of Rowkey's: make one with `rowkey db init URL`"
         spread = ", sharded by Citus" if self.is_sharded else ""
-        if self.version == statements.VERSION:
+        if self.version == definitions.VERSION:
             return f"schema version {self.version}{spread}, the one that this version of Rowkey serves"
-        what = "run `rowkey db upgrade URL`" if self.version < statements.VERSION else "install a newer Rowkey"
-        return f"schema version {self.version}{spread}, and this version of Rowkey serves {statements.VERSION}: {what}"
+        what = "run `rowkey db upgrade URL`" if self.version < definitions.VERSION else "install a newer Rowkey"
+        return f"schema version {self.version}{spread}, and this version of Rowkey serves {definitions.VERSION}: {what}"
 
 
 async def read_status(url: str) -> Status:
@@ -73,17 +73,17 @@ async def _migrate(url: str, *, is_sharded: bool, is_new: bool) -> Status:
             if is_new and status.version is not None:
                 raise DatabaseError(f"{describe_store(url)} has a schema already: {status.text}.")
             if not is_new:
-                if status.version is None or status.version > statements.VERSION:
+                if status.version is None or status.version > definitions.VERSION:
                     raise DatabaseError(f"{describe_store(url)} has {status.text}.")
                 is_sharded = status.is_sharded
             if is_new and is_sharded:
                 await connection.execute("CREATE EXTENSION IF NOT EXISTS citus")
-            for version in range((status.version or 0) + 1, statements.VERSION + 1):
-                await connection.execute(statements.MIGRATIONS[version])
+            for version in range((status.version or 0) + 1, definitions.VERSION + 1):
+                await connection.execute(definitions.MIGRATIONS[version])
                 if is_sharded:
-                    await connection.execute(statements.SHARDING[version])
+                    await connection.execute(definitions.SHARDING[version])
             await connection.execute(
-                statements.SET_VERSION.format(version=statements.VERSION, is_sharded=str(is_sharded).lower())
+                definitions.SET_VERSION.format(version=definitions.VERSION, is_sharded=str(is_sharded).lower())
             )
             return status
     except asyncpg.PostgresError as error:
@@ -122,7 +122,7 @@ async def wait_for_schema(url: str) -> Status:
             status = await _read_status(connection)
         finally:
             await connection.close()
-        if status.version != statements.VERSION:
+        if status.version != definitions.VERSION:
             raise DatabaseError(f"{describe_store(url)} has {status.text}.")
         return status
 
@@ -138,7 +138,7 @@ def explain(error: BaseException) -> str:
 
 
 async def _read_status(connection: Connection) -> Status:
-    if not await connection.fetchval(statements.FIND_VERSION):
+    if not await connection.fetchval(definitions.FIND_VERSION):
         return Status(None, False)
-    row = await connection.fetchrow(statements.GET_VERSION)
+    row = await connection.fetchrow(definitions.GET_VERSION)
     return Status(None, False) if row is None else Status(row["version"], row["is_sharded"])

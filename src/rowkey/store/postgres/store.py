@@ -7,8 +7,8 @@
     singles.py      single writes, together        composing.py   what is sent of a write, and what is answered
     reader.py       points                         narrow.py      what must stand in an entity for a filter
     pages.py        pages                          removal.py     what is left of deleted tables
-    schema.py       init, upgrade, status          statements.py  all SQL, and the schema
-    archive.py      for copying                    key_code.py    (of all stores) keys as bytes in their order
+    schema.py       init, upgrade, status          definitions.py the schema
+    archive.py      for copying                    statements.py  all other SQL
 
 Nothing that is remembered here decides anything: every statement that touches entities verifies where they are that
 their table is live. What the database keeps: `docs/storage-format-postgres.md`. What is promised when something fails,
@@ -73,6 +73,10 @@ class PostgresStore:
         store = cls(url, is_sharded=status.is_sharded)
         await store._read_properties()
         return store
+
+    def ask_for_trouble(self) -> str | None:
+        """Why writes are not taken now, None if they are."""
+        return "the database cannot be reached" if self._writes.is_in_trouble else None
 
     async def close(self) -> None:
         """Finish what was accepted and close the connections."""
