@@ -7,12 +7,13 @@ on the loopback address and on a socket in its folder.
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import os
-import pwd
 import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 from functools import cache
@@ -23,6 +24,9 @@ import pytest
 
 from rowkey.store.postgres.schema import init
 
+if sys.platform != "win32":
+    import pwd
+
 SUPERUSER = "rowkey"
 START_SECONDS_MAX = 60
 
@@ -30,6 +34,8 @@ START_SECONDS_MAX = 60
 @cache
 def find_programs() -> Path | None:
     """The folder with `initdb` and `postgres`, None where PostgreSQL is not installed."""
+    if sys.platform == "win32":
+        return None
     found = shutil.which("initdb")
     if found is not None:
         return Path(found).resolve().parent
@@ -107,6 +113,7 @@ class Postgres:
                 user=self._user,
                 group=None if self._user is None else pwd.getpwnam(self._user).pw_gid,
                 extra_groups=None if self._user is None else [],
+                preexec_fn=_end_with_parent if sys.platform == "linux" else None,
             )
         deadline = time.monotonic() + START_SECONDS_MAX
         while not self._is_ready():
@@ -176,6 +183,12 @@ def free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port: int = listener.getsockname()[1]
         return port
+
+
+def _end_with_parent() -> None:
+    """Have the kernel end this process when the one that began it is gone: a run that is killed leaves no servers."""
+    set_parent_death_signal = 1
+    ctypes.CDLL(None).prctl(set_parent_death_signal, signal.SIGQUIT)
 
 
 def empty(server: Postgres, url: str) -> None:

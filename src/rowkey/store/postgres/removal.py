@@ -1,9 +1,9 @@
 """Removing what is left of deleted tables, some entities at a time.
 
 A table is deleted by a change of its segments' state; its entities go later, in steps that are short enough to leave
-the database to others. Each front end looks now and then, and one that finds another at work lets it be: a step of two
-at once removes nothing twice and costs a little. The segment itself stays for an hour, so that a write which was on
-its way when the table was deleted, and has landed after it, is removed too.
+the database to others. Each front end looks now and then, and after it has deleted a table itself; two that are at work
+on one segment remove nothing twice. The segment itself stays for an hour, so that a write which was on its way when the
+table was deleted, and has landed after it, is removed too.
 """
 
 import asyncio
@@ -72,5 +72,6 @@ class Removal:
             await asyncio.sleep(_PAUSE_SECONDS)
 
     async def _run(self, sql: str, *arguments: object) -> Any:
+        """Run a statement, again if its outcome is not known: nothing here does harm twice."""
         job: Job = lambda session: session.read(sql, *arguments)  # noqa: E731 - typed
         return await self._lane.submit(job)
