@@ -26,6 +26,7 @@ from urllib.parse import urlsplit
 import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from hypothesis import HealthCheck, settings
 from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 
 from tests.compatibility import PAGE, CompatibilityPage
@@ -251,8 +252,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let every run hold the page of what is compatible to what its tests have shown."""
+    """Let every run hold the page of what is compatible to what its tests have shown.
+
+    A busy machine fails no test: Hypothesis measures no time, which on a fresh one goes into its table of characters.
+    """
     config.pluginmanager.register(CompatibilityPage(config), "compatibility")
+    settings.register_profile("rowkey", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    settings.load_profile("rowkey")
 
 
 @pytest.fixture(scope="session", autouse=True)
