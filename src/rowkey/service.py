@@ -149,15 +149,15 @@ class Service:
             transaction = transaction_of(
                 request,
                 response,
+                request_id=request_id,
+                started=now,
+                ended=now_ticks(),
                 address=address,
                 grant=grant,
                 call=call,
                 operation=operation or _asked_for(call),
                 result=result,
                 error=failure,
-                request_id=request_id,
-                started=now,
-                ended=now_ticks(),
             )
             if is_recorded and self._analytics is not None:
                 self._analytics.record(transaction)
@@ -218,17 +218,7 @@ class Service:
         response = _refuse(error, request, terms, request_id, now)
         if self._observers:
             transaction = transaction_of(
-                request,
-                response,
-                address=None,
-                grant=None,
-                call=None,
-                operation=None,
-                result=None,
-                error=type(error),
-                request_id=request_id,
-                started=now,
-                ended=now,
+                request, response, request_id=request_id, started=now, ended=now, error=type(error)
             )
             for observe in self._observers:
                 observe(transaction)

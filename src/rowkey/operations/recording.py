@@ -30,20 +30,20 @@ def transaction_of(
     request: Request,
     response: Response,
     *,
-    address: Address | None,
-    grant: Grant | None,
-    call: Call | None,
-    operation: Operation | type[Operation] | None,
-    result: Any,
-    error: type[ServiceError] | None,
     request_id: str,
     started: int,
     ended: int,
+    address: Address | None = None,
+    grant: Grant | None = None,
+    call: Call | None = None,
+    operation: Operation | type[Operation] | None = None,
+    result: Any = None,
+    error: type[ServiceError] | None = None,
 ) -> Transaction:
-    """The record of a request that was answered.
+    """The record of a request that was answered; `started` and `ended` are in ticks.
 
     `address`, `grant`, `call`, `operation` and `result` are None where it did not get so far; of an operation that
-    could not be decoded the class is enough. `error` is what was raised. `started` and `ended` are in ticks.
+    could not be decoded the class is enough. `error` is what was raised.
     """
     name = name_operation(operation if isinstance(operation, type) else type(operation), request.method)
     outcome = read_outcome(response.status)
