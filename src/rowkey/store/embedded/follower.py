@@ -4,57 +4,41 @@
     catalogue_view.py   tables, settings           frames.py      verbs as bytes
     link.py, desk.py    the two ends of a link
 
-Reading is as in `store.py`: point reads on the event loop's thread, pages in a few threads, with connections of this
-process's own. A verb must see every write that was answered before it was called, also those that another process has
-answered; so each one looks at `Changes` first, and gives up the read transaction that it shares with others of its turn
-if anything was committed since that began.
+Reading is as in the process that writes (`reading.py`), with connections of this process's own. A verb must see every
+write that was answered before it was called, also those that another process has answered; so each one looks at
+`Changes` first, and gives up the read transaction that it shares with others of its turn if anything was committed
+since that began.
 """
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import apsw
-
 from rowkey.errors import TableNotFound
 from rowkey.model.entity import Entity, Key
-from rowkey.model.key_range import KeyRange
 from rowkey.model.writes import Write
-from rowkey.odata.ast import Filter
-from rowkey.store.embedded import statements
 from rowkey.store.embedded.catalogue_view import CatalogueView
 from rowkey.store.embedded.changes import CATALOGUE, COMMITS, Changes
 from rowkey.store.embedded.checksums import load_page_checksums
-from rowkey.store.embedded.damage import unreadable
 from rowkey.store.embedded.frames import pack_writes, unpack_entities
-from rowkey.store.embedded.indexes import list_indexes
-from rowkey.store.embedded.key_code import write_key
 from rowkey.store.embedded.link import Link
-from rowkey.store.embedded.reader import POINT_CACHE_KIB, end_transaction, open_reader
-from rowkey.store.embedded.scanner import Scanner
-from rowkey.store.interface import Index, Page, Table
+from rowkey.store.embedded.reading import Reading
+from rowkey.store.interface import Table
 
 
-class FollowerStore:
+class FollowerStore(Reading):
     """A `Store` over a database that the process at the other end of `link` writes; see the module."""
 
     def __init__(self, database: Path, changes: Changes, link: Link) -> None:
-        self._link = link
-        self._database = database
-        self._loop = asyncio.get_running_loop()
         load_page_checksums()
-        self._reader = open_reader(database, cache_kib=POINT_CACHE_KIB)
-        self._is_reading = False
-        self._scanner = Scanner(database)
-        self._catalogue = CatalogueView(self._reader, database)
+        super().__init__(database)
+        self._link = link
+        self._catalogue: CatalogueView = CatalogueView(self._reader, database)
         self._counters = changes.counters
         self._commits = self._version = -1
 
     async def close(self) -> None:
         """Wait for what was handed over, and let the database go before the link, so that its writer is the last."""
-        self._scanner.close()
-        self._end_reading()
-        self._reader.close()
+        self._close_reading()
         await self._link.close()
 
     # ------------------------------------------------------------ tables
@@ -79,15 +63,7 @@ class FollowerStore:
     async def get(self, table: Table, key: Key) -> str | None:
         while True:
             prefix = self._live_prefix(table)
-            try:
-                if not self._is_reading:
-                    # All reads of a turn share one transaction, as long as nothing is committed.
-                    self._is_reading = True
-                    self._loop.call_soon(self._end_reading)
-                    self._reader.execute("BEGIN")
-                text: str | None = self._reader.execute(statements.GET_TEXT, (write_key(prefix, key),)).get
-            except apsw.Error as error:
-                raise unreadable(self._database, error) from error
+            text = self._read_text(prefix, key)
             # Not there may mean that the table was deleted in this moment; its entities go when that is published.
             if text is not None or self._counters[COMMITS] == self._commits:
                 return text
@@ -98,37 +74,7 @@ class FollowerStore:
         )
         return entities
 
-    async def scan(
-        self,
-        table: Table,
-        ranges: Sequence[KeyRange],
-        *,
-        limit: int,
-        bytes_max: int,
-        seconds_max: float,
-        predicate: Filter | None,
-        client: str = "",
-    ) -> Page:
-        prefix = self._live_prefix(table)
-        self._end_reading()
-        page = await self._scanner.page(
-            self._reader,
-            prefix,
-            ranges,
-            limit=limit,
-            bytes_max=bytes_max,
-            seconds_max=seconds_max,
-            predicate=predicate,
-            client=client,
-        )
-        self._live_prefix(table)  # deleted meanwhile: its entities may have been going while they were read
-        return page
-
     # ------------------------------------------------------------ settings
-
-    async def get_policies(self, table: Table) -> str:
-        self._live_prefix(table)
-        return self._catalogue.policies(table.identity)
 
     async def set_policies(self, table: Table, text: str) -> None:
         await self._link.call("set_policies", (tuple(table), text))
@@ -148,12 +94,6 @@ class FollowerStore:
 
     async def drop_index(self, table: Table, name: str) -> None:
         await self._link.call("drop_index", (tuple(table), name))
-
-    async def list_indexes(self, table: Table) -> Sequence[Index]:
-        self._live_prefix(table)
-        indexes = await self._scanner.run(lambda connection: list_indexes(connection, table.identity))
-        self._live_prefix(table)
-        return indexes
 
     # ------------------------------------------------------------ steps
 
@@ -175,9 +115,3 @@ class FollowerStore:
         if version != self._version:
             self._catalogue.forget()
         self._commits, self._version = commits, version
-
-    def _end_reading(self) -> None:
-        """Let later reads see what is committed by now; due at the end of a turn, so that the log can be folded."""
-        if self._is_reading:
-            self._is_reading = False
-            end_transaction(self._reader)

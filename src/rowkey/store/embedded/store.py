@@ -3,7 +3,8 @@
     store.py        the verbs                      folder.py      the data folder and its owner
     catalogue.py    tables, settings, in memory    key_code.py    keys as bytes in the order of results
     writer.py       group commit                   narrow.py      filters as SQL that is never too strict
-    reader.py       pages                          statements.py  all SQL, and the schema
+    reading.py      the verbs that read            statements.py  all SQL, and the schema
+    reader.py       pages                          jobs.py        what waits for the writer
     scanner.py      where pages are gathered       value_code.py  values of properties as bytes in their order
     candidates.py   indexes, as queries use them   probes.py      filters as parts of indexes worth reading
     indexes.py      indexes, as they are kept
@@ -13,7 +14,6 @@ one. Format on disk: `docs/storage-format.md`. Further processes that read the s
 one: `follower.py`.
 """
 
-import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -24,24 +24,21 @@ import apsw
 from rowkey.errors import EntityAlreadyExists, ResourceNotFound, ServiceError, TableAlreadyExists, TableNotFound
 from rowkey.model.datetimes import now_ticks
 from rowkey.model.entity import Entity, Key
-from rowkey.model.key_range import KeyRange
 from rowkey.model.writes import Condition, Mode, Write, apply_write
-from rowkey.odata.ast import Filter
 from rowkey.store.embedded import statements
 from rowkey.store.embedded.catalogue import Catalogue
 from rowkey.store.embedded.changes import CATALOGUE, Changes
 from rowkey.store.embedded.checksums import entity_checksum
 from rowkey.store.embedded.clock import Clock
-from rowkey.store.embedded.damage import unreadable
 from rowkey.store.embedded.database import open_database
 from rowkey.store.embedded.folder import DataFolder, FolderError
-from rowkey.store.embedded.indexes import Build, Indexes, PropertyIndex, list_indexes, removal
+from rowkey.store.embedded.indexes import Build, Indexes, PropertyIndex, removal
+from rowkey.store.embedded.jobs import Verdict
 from rowkey.store.embedded.key_code import after_table, table_prefix, write_key
 from rowkey.store.embedded.mark import LogMark
-from rowkey.store.embedded.reader import POINT_CACHE_KIB, end_transaction, open_reader
-from rowkey.store.embedded.scanner import Scanner
-from rowkey.store.embedded.writer import Verdict, Writer
-from rowkey.store.interface import Index, Page, Table
+from rowkey.store.embedded.reading import Reading
+from rowkey.store.embedded.writer import Writer
+from rowkey.store.interface import Table
 
 log = logging.getLogger(__name__)
 
@@ -49,28 +46,26 @@ _REMOVED_AT_ONCE = 500
 """Entities of a deleted table that are removed in one step; writes wait for a step at most."""
 
 
-class EmbeddedStore:
+class EmbeddedStore(Reading):
     """A `Store` in a data folder; see the module."""
 
     def __init__(
         self, folder: DataFolder, connection: apsw.Connection, now: Callable[[], int], changes: Changes | None = None
     ) -> None:
+        super().__init__(folder.database)
         self._folder = folder
         self._connection = connection
         self._clock = Clock(connection, now)
-        self._catalogue = Catalogue(Table(a, n, i, c) for a, n, i, c in connection.execute(statements.LIST_TABLES))
+        tables = connection.execute(statements.LIST_TABLES)
+        self._catalogue: Catalogue = Catalogue(Table(a, n, i, c) for a, n, i, c in tables)
         for identity, text in connection.execute(statements.LIST_POLICIES):
             self._catalogue.put_policies(identity, text)
         for account, section, text in connection.execute(statements.LIST_PROPERTIES):
             self._catalogue.put_properties(account, {section: text})
         # Tables as the open transaction has them; the catalogue shows what is committed.
         self._writable = self._catalogue.identities()
-        self._reader = open_reader(folder.database, cache_kib=POINT_CACHE_KIB)
-        self._is_reading = False
-        self._loop = asyncio.get_running_loop()
         self._mark = LogMark(folder.database)
         self._writer = Writer(connection, self._mark, on_commit=self._committed, on_rollback=self._forget_uncommitted)
-        self._scanner = Scanner(folder.database)
         self._changes = changes
         if changes is not None:
             # One that wrote before may have ended between a commit and its notice.
@@ -113,9 +108,7 @@ class EmbeddedStore:
     async def close(self) -> None:
         """Finish what was accepted, fold the log into the database and let the folder go."""
         await self._writer.close()
-        self._scanner.close()
-        self._end_reading()
-        self._reader.close()
+        self._close_reading()
         self._writer.fold_all(self._clock.stop)
         self._connection.close()
         self._mark.close()
@@ -158,22 +151,10 @@ class EmbeddedStore:
     # ------------------------------------------------------------ entities
 
     async def get(self, table: Table, key: Key) -> str | None:
-        prefix = self._catalogue.prefix(table.identity)
-        if prefix is None:
-            raise TableNotFound
-        try:
-            if not self._is_reading:
-                # All reads of a turn of the event loop share one transaction.
-                self._is_reading = True
-                self._loop.call_soon(self._end_reading)
-                self._reader.execute("BEGIN")
-            text: str | None = self._reader.execute(statements.GET_TEXT, (write_key(prefix, key),)).get
-        except apsw.Error as error:
-            raise unreadable(self._folder.database, error) from error
-        return text
+        return self._read_text(self._live_prefix(table), key)
 
     async def write(self, table: Table, writes: Sequence[Write]) -> Sequence[Entity | None]:
-        self._verify_live(table)
+        self._live_prefix(table)
         results: Sequence[Entity | None] = await self._writer.submit(lambda: self._apply(table, writes))
         return results
 
@@ -181,40 +162,10 @@ class EmbeddedStore:
         """`write` for another process: what would be returned or raised goes to `verdict`."""
         self._writer.submit_to(verdict, lambda: self._apply(table, writes))
 
-    async def scan(
-        self,
-        table: Table,
-        ranges: Sequence[KeyRange],
-        *,
-        limit: int,
-        bytes_max: int,
-        seconds_max: float,
-        predicate: Filter | None,
-        client: str = "",
-    ) -> Page:
-        self._verify_live(table)
-        self._end_reading()
-        page = await self._scanner.page(
-            self._reader,
-            table_prefix(table.identity),
-            ranges,
-            limit=limit,
-            bytes_max=bytes_max,
-            seconds_max=seconds_max,
-            predicate=predicate,
-            client=client,
-        )
-        self._verify_live(table)  # deleted meanwhile: its entities may have been going while they were read
-        return page
-
     # ------------------------------------------------------------ settings
 
-    async def get_policies(self, table: Table) -> str:
-        self._verify_live(table)
-        return self._catalogue.policies(table.identity)
-
     async def set_policies(self, table: Table, text: str) -> None:
-        self._verify_live(table)
+        self._live_prefix(table)
 
         def put() -> None:
             if table.identity not in self._writable:
@@ -238,7 +189,7 @@ class EmbeddedStore:
     # ------------------------------------------------------------ indexes
 
     async def add_index(self, table: Table, name: str) -> bool:
-        self._verify_live(table)
+        self._live_prefix(table)
 
         def add() -> PropertyIndex | None:
             if table.identity not in self._writable:
@@ -249,7 +200,7 @@ class EmbeddedStore:
         return index is not None
 
     async def drop_index(self, table: Table, name: str) -> None:
-        self._verify_live(table)
+        self._live_prefix(table)
 
         def drop() -> PropertyIndex:
             if table.identity not in self._writable:
@@ -260,12 +211,6 @@ class EmbeddedStore:
             return index
 
         await self._writer.submit(drop, on_commit=self._bury_index)
-
-    async def list_indexes(self, table: Table) -> Sequence[Index]:
-        self._verify_live(table)
-        indexes = await self._scanner.run(lambda connection: list_indexes(connection, table.identity))
-        self._verify_live(table)
-        return indexes
 
     def _begin_index(self, index: PropertyIndex | None) -> None:
         """A new index is on disk, with nothing in it yet."""
@@ -364,15 +309,11 @@ class EmbeddedStore:
         if self._changes is not None:
             self._changes.publish(self._first_version + self._catalogue.version)
 
-    def _end_reading(self) -> None:
-        """Let later reads see what is committed by now; due at the end of a turn, and before a write is answered."""
-        if self._is_reading:
-            self._is_reading = False
-            end_transaction(self._reader)
-
-    def _verify_live(self, table: Table) -> None:
-        if not self._catalogue.has(table.identity):
+    def _live_prefix(self, table: Table) -> bytes:
+        prefix = self._catalogue.prefix(table.identity)
+        if prefix is None:
             raise TableNotFound
+        return prefix
 
     def _forget_uncommitted(self) -> None:
         self._writable = self._catalogue.identities()

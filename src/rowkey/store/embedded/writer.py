@@ -18,12 +18,12 @@ import time
 from collections import deque
 from collections.abc import Callable
 from queue import SimpleQueue
-from typing import Any, Protocol
+from typing import Any
 
 import apsw
 
-from rowkey.errors import ServiceError
 from rowkey.store.embedded.damage import explain, is_damage
+from rowkey.store.embedded.jobs import Job, Pending, Verdict, fail
 from rowkey.store.embedded.mark import LogMark
 from rowkey.store.interface import OutcomeUnknown, StoreDamaged, StoreUnavailable
 
@@ -45,23 +45,8 @@ _QUIET_SECONDS = 1.0
 _READERS_MILLISECONDS = 6000
 """How long a log that is to be emptied waits for readers; a page takes 5 s at most."""
 
-Job = Callable[[], Any]
-"""Applies one change through the writer's connection and returns its result, or raises with nothing changed."""
 ThreadJob = Callable[[], bool]
 """Background work, run in the thread inside a transaction of its own; returns whether there is more to do."""
-
-
-class Verdict(Protocol):
-    """Who waits for what became of a job; futures are."""
-
-    def done(self) -> bool:
-        """Whether nobody waits any more."""
-
-    def set_result(self, result: Any, /) -> None:
-        """The job's result, which is on disk."""
-
-    def set_exception(self, exception: Exception, /) -> None:
-        """Why the job did not happen, or may not have."""
 
 
 class Writer:
@@ -80,8 +65,8 @@ class Writer:
         self._on_commit = on_commit
         self._on_rollback = on_rollback
         self._loop = asyncio.get_running_loop()
-        self._waiting: deque[_Pending] = deque()
-        self._group: list[_Pending] = []
+        self._waiting: deque[Pending] = deque()
+        self._group: list[Pending] = []
         self._background: deque[tuple[ThreadJob, Callable[[], None] | None]] = deque()
         self._background_due = 0.0
         self._is_busy = False
@@ -125,7 +110,7 @@ class Writer:
 
     def submit_to(self, verdict: Verdict, job: Job, *, on_commit: Callable[[Any], None] | None = None) -> None:
         """`submit`, with a verdict of the caller's own."""
-        self._waiting.append(_Pending(job, verdict, on_commit))
+        self._waiting.append(Pending(job, verdict, on_commit))
         self._schedule()
 
     def submit_background(self, job: ThreadJob, *, on_commit: Callable[[], None] | None = None) -> None:
@@ -192,7 +177,7 @@ class Writer:
         group = self._group = list(self._waiting)
         self._waiting.clear()
         changes = self._connection.total_changes()
-        applied: _Pending | None = None
+        applied: Pending | None = None
         try:
             self._connection.execute("BEGIN IMMEDIATE")
             for applied in group:
@@ -222,13 +207,13 @@ class Writer:
             if isinstance(error, apsw.FullError | apsw.BusyError):
                 # The frame that would make the log's last frames a commit was not written.
                 self._complain("writing failed, and nothing of it is kept: %s", explain(error))
-                _fail(group, StoreUnavailable)
+                fail(group, StoreUnavailable)
             else:
                 self._suspect(error)
-                _fail(group, OutcomeUnknown)
+                fail(group, OutcomeUnknown)
         self._deliver(group)
 
-    def _abandon_group(self, error: apsw.Error, applied: "_Pending | None") -> None:
+    def _abandon_group(self, error: apsw.Error, applied: "Pending | None") -> None:
         """A statement failed before the commit: nothing has happened.
 
         Where it met damage, that is the matter of the job that was being applied, and the others are tried again
@@ -240,9 +225,9 @@ class Writer:
         if applied is not None and is_damage(error):
             self._waiting.extendleft(pending for pending in reversed(group) if pending is not applied)
             group = [applied]
-            _fail(group, StoreDamaged)
+            fail(group, StoreDamaged)
         else:
-            _fail(group, StoreUnavailable)
+            fail(group, StoreUnavailable)
         self._deliver(group)
 
     def _refuse_or_try_again(self) -> None:
@@ -253,10 +238,10 @@ class Writer:
             return
         group = list(self._waiting)
         self._waiting.clear()
-        _fail(group, StoreUnavailable)
+        fail(group, StoreUnavailable)
         self._deliver(group)
 
-    def _deliver(self, group: "list[_Pending]") -> None:
+    def _deliver(self, group: "list[Pending]") -> None:
         self._is_busy = False
         for pending in group:
             pending.deliver()
@@ -378,46 +363,3 @@ class Writer:
             committed()
         self._background_due = time.monotonic() + _BACKGROUND_SECONDS
         self._finish_group(None)
-
-
-def _fail(group: "list[_Pending]", verdict: type[ServiceError]) -> None:
-    for pending in group:
-        pending.result, pending.error = None, verdict()
-
-
-class _Pending:
-    """A submitted job, then its verdict."""
-
-    __slots__ = ("_job", "_on_commit", "_verdict", "error", "result")
-
-    def __init__(self, job: Job, verdict: Verdict, on_commit: Callable[[Any], None] | None) -> None:
-        self._job = job
-        self._verdict = verdict
-        self._on_commit = on_commit
-        self.result: Any = None
-        self.error: Exception | None = None
-
-    def apply(self) -> None:
-        self.result = self.error = None  # it may be the second time
-        try:
-            self.result = self._job()
-        except apsw.Error:
-            raise
-        except Exception as error:  # its own verdict, so that a fault of one job is not its neighbours'
-            self.error = error
-
-    def notify(self) -> None:
-        if self._on_commit is None or self.error is not None:
-            return
-        try:
-            self._on_commit(self.result)
-        except Exception:  # must not keep the others waiting
-            log.exception("what should follow a commit failed")
-
-    def deliver(self) -> None:
-        if self._verdict.done():  # its client left
-            return
-        if self.error is None:
-            self._verdict.set_result(self.result)
-        else:
-            self._verdict.set_exception(self.error)
