@@ -28,6 +28,7 @@ from rowkey.model.datetimes import format_datetime, parse_datetime
 from rowkey.model.edm import format_double, parse_double, parse_guid, parse_integer
 from rowkey.model.entity import Key, compose_entity, entity_bytes, members_of, split_entities, wire_members
 from rowkey.model.key_range import key_order
+from rowkey.model.shape import shape_texts
 from rowkey.odata.continuation import read_entity_start, read_table_start
 from rowkey.odata.evaluator import compile_filter
 from rowkey.odata.options import read_select, read_timeout, read_top, verify_options
@@ -41,7 +42,7 @@ from rowkey.payload.atom_input import read_entry
 from rowkey.payload.json_input import read_object
 from rowkey.payload.properties import read_new_entity, read_table_name
 from rowkey.payload.service_properties import read_properties as read_service_properties
-from rowkey.payload.views import EntityView
+from rowkey.payload.views import EntityView, shape_of
 from rowkey.payload.xml_input import XmlNotReadable, parse_xml
 from rowkey.server.limits import Limits
 from rowkey.server.reader import CLOSE, RequestReader
@@ -237,7 +238,8 @@ def _show_everywhere(key: Key, members: Mapping[str, str]) -> None:
         for select in (None, ("A", "RowKey")):
             view = EntityView(form, "http://h/a", ACCOUNT, "T", NOW, select, None if select is None else "A,RowKey")
             orjson.loads(write_entry(entity.text, view))
-            assert len(orjson.loads(write_feed(f"{entity.text},{entity.text}", view))["value"]) == 2
+            texts = shape_texts(f"{entity.text},{entity.text}", shape_of(form, select))
+            assert len(orjson.loads(write_feed(texts, view))["value"]) == 2
     atom = write_entry(entity.text, EntityView(Format.ATOM, "http://h/a", ACCOUNT, "T", NOW))
     ElementTree.fromstring(atom)
     try:

@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from rowkey.model.datetimes import TICKS_MAX, format_datetime, parse_datetime
 from rowkey.model.edm import INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, format_double
 from rowkey.model.entity import Key, compose_entity, members_of, ordinal, split_entities, wire_members
+from rowkey.model.shape import shape_texts
 from rowkey.payload.json_entity import write_entry, write_feed
 from rowkey.payload.json_input import read_object
 from rowkey.payload.properties import read_entity, read_new_entity
-from rowkey.payload.views import EntityView
+from rowkey.payload.views import EntityView, shape_of
 from rowkey.wire.media import Format
 
 TODAY = "2019-02-02"
@@ -63,6 +64,11 @@ def view(level: Format, *select: str, text: str | None = None) -> EntityView:
     return EntityView(level, BASE, "contoso", "Orders", TIME, select or None, text)
 
 
+def feed(texts: str, entities: EntityView) -> str:
+    """The feed of entities that a store has gathered in the view's shape."""
+    return write_feed(shape_texts(texts, shape_of(entities.format, entities.select)), entities).decode()
+
+
 class TestWriting:
     @pytest.mark.parametrize(
         ("level", "expected"),
@@ -86,7 +92,7 @@ class TestWriting:
     )
     def test_feed(self, level: Format, start: str, entry: str, count: int) -> None:
         entries = ",".join([f"{{{entry}}}"] * count)
-        assert write_feed(",".join([TEXT] * count), view(level)).decode() == f'{start}"value":[{entries}]}}'
+        assert feed(",".join([TEXT] * count), view(level)) == f'{start}"value":[{entries}]}}'
 
     @pytest.mark.parametrize(
         ("select", "minimal"),
@@ -113,8 +119,8 @@ class TestWriting:
         ]
         levels = [Format.NO_METADATA, Format.MINIMAL_METADATA, Format.FULL_METADATA]
         assert [write_entry(TEXT, view(level, *select, text=text)).decode() for level in levels] == expected
-        feed = write_feed(f"{TEXT},{TEXT}", view(Format.MINIMAL_METADATA, *select, text=text)).decode()
-        assert feed == f'{{{METADATA}{suffix}","value":[{{{ETAG},{minimal}}},{{{ETAG},{minimal}}}]}}'
+        both = feed(f"{TEXT},{TEXT}", view(Format.MINIMAL_METADATA, *select, text=text))
+        assert both == f'{{{METADATA}{suffix}","value":[{{{ETAG},{minimal}}},{{{ETAG},{minimal}}}]}}'
 
     @pytest.mark.parametrize(
         ("text", "suffix"),
@@ -151,9 +157,9 @@ class TestWriting:
     def test_values_that_look_like_control_information(self, value: str, level: Format) -> None:
         members = read_entity({"A": value, "B": "5", "B@odata.type": "Edm.Int64"}, TODAY)
         text = compose_entity(Key(value, value), TIME, members).text
-        feed = json.loads(write_feed(f"{text},{text}", view(level)))
-        assert [entity["A"] for entity in feed["value"]] == [value, value]
-        assert [entity["PartitionKey"] for entity in feed["value"]] == [value, value]
+        entities = json.loads(feed(f"{text},{text}", view(level)))["value"]
+        assert [entity["A"] for entity in entities] == [value, value]
+        assert [entity["PartitionKey"] for entity in entities] == [value, value]
         assert split_entities(f"{text},{text}") == [text, text]
 
 

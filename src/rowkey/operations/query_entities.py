@@ -15,7 +15,7 @@ from rowkey.odata.parser import parse_filter
 from rowkey.odata.planner import QueryPlan, clip, plan_query, within
 from rowkey.operations.operation import Operation, require_table
 from rowkey.payload.answer_body import write_feed
-from rowkey.payload.views import EntityView
+from rowkey.payload.views import EntityView, shape_of
 from rowkey.store.interface import Page, Store
 from rowkey.wire.call import Call
 from rowkey.wire.media import Format, body_format, content_type
@@ -66,6 +66,7 @@ class QueryEntities(Operation):
             bytes_max=PAGE_BYTES_MAX,
             seconds_max=self.seconds,
             predicate=self.plan.residual,
+            shape=shape_of(self.format, self.select),
             client=self.client,
         )
 

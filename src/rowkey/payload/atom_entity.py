@@ -4,8 +4,9 @@ from functools import lru_cache
 
 from rowkey.model.edm import EdmType
 from rowkey.model.entity import WireMember, etag_of, split_entities, unescape, wire_members
+from rowkey.model.shape import select_members
 from rowkey.payload.atom_document import Document, Entry, write_entry_document, write_feed_document
-from rowkey.payload.views import EntityView, entity_link, select_members
+from rowkey.payload.views import EntityView, entity_link
 from rowkey.payload.xml_input import XmlNotReadable, parse_xml
 from rowkey.payload.xml_output import escape_text
 from rowkey.wire.media import Format

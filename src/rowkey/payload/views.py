@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rowkey.model.entity import WireMember, json_string, ordinal, unescape
+from rowkey.model.shape import WHOLE, Shape
 from rowkey.wire.media import Format
 from rowkey.wire.target import quote_key
 
@@ -36,19 +36,13 @@ class TableView:
     select_text: str | None = None
 
 
-_SYSTEM_ORDER = ("PartitionKey", "RowKey", "Timestamp")
+def shape_of(wanted: Format, select: Sequence[str] | None) -> Shape:
+    """What of its entities a page is made of; the formats that say more than is stored need all of it."""
+    shape = _SHAPES.get(wanted, WHOLE)
+    return shape if select is None or wanted not in _SHAPES else shape._replace(names=tuple(select))
 
 
-def select_members(members: Sequence[WireMember], names: Sequence[str]) -> list[WireMember]:
-    """The selected properties only: system ones first, the others by ordinal name, missing ones null (recorded)."""
-    present = {unescape(member.name): member for member in members}
-    ordered = [name for name in _SYSTEM_ORDER if name in names]
-    ordered += sorted((name for name in names if name not in _SYSTEM_ORDER), key=ordinal)
-    return [present.get(name) or _missing(json_string(name)) for name in ordered]
-
-
-def _missing(name_text: str) -> WireMember:
-    return WireMember(name_text[1:-1], None, "null", f"{name_text}:null")
+_SHAPES = {Format.MINIMAL_METADATA: WHOLE, Format.NO_METADATA: Shape(has_control=False)}
 
 
 def entity_link(table: str, partition_key: str, row_key: str) -> str:

@@ -15,6 +15,7 @@ from rowkey.errors import ServiceError
 from rowkey.model.edm import EdmType
 from rowkey.model.key_range import WHOLE_TABLE, KeyRange
 from rowkey.model.limits import PAGE_BYTES_MAX
+from rowkey.model.shape import WHOLE, Shape
 from rowkey.odata.ast import And, Comparison, Filter, Or
 from rowkey.store.interface import Page, Store, Table
 
@@ -65,6 +66,7 @@ class AutoIndexStore:
         bytes_max: int,
         seconds_max: float,
         predicate: Filter | None,
+        shape: Shape = WHOLE,
         client: str = "",
     ) -> Page:
         page = await self._inner.scan(
@@ -74,6 +76,7 @@ class AutoIndexStore:
             bytes_max=bytes_max,
             seconds_max=seconds_max,
             predicate=predicate,
+            shape=shape,
             client=client,
         )
         if predicate is not None and page.looked_at >= max(LOOKED_AT_MIN, RARE * page.count):

@@ -28,6 +28,7 @@ from rowkey.errors import (
 from rowkey.model.datetimes import parse_datetime
 from rowkey.model.entity import Entity, Key, compose_entity, members_of, wire_members
 from rowkey.model.key_range import KeyRange, key_order
+from rowkey.model.shape import WHOLE, Shape, shape_texts
 from rowkey.model.writes import Mode, Write
 from rowkey.odata.ast import Filter
 from rowkey.store.interface import Index, OutcomeUnknown, Page, Store, StoreDamaged, StoreUnavailable, Table
@@ -111,6 +112,7 @@ class CheckedStore:
         bytes_max: int,
         seconds_max: float,
         predicate: Filter | None,
+        shape: Shape = WHOLE,
         client: str = "",
     ) -> Page:
         given = tuple(ranges)
@@ -124,12 +126,16 @@ class CheckedStore:
                     bytes_max=bytes_max,
                     seconds_max=seconds_max,
                     predicate=predicate,
+                    shape=shape,
                     client=client,
                 )
         finally:
             assert tuple(ranges) == given, "the arguments of a scan were modified"
         assert page.count <= limit
-        _verify_page(page, given)
+        if shape == WHOLE:
+            _verify_page(page, given)
+        else:
+            _verify_shaped_page(page, shape)
         return page
 
     async def get_policies(self, table: Table) -> str:
@@ -241,6 +247,17 @@ def _verify_page(page: Page, ranges: Sequence[KeyRange]) -> None:
         assert ranges, "nothing to scan, and yet it would go on"
         looked_at = keys[-1] if keys else ranges[0].start
         assert key_order(page.next_key) > key_order(looked_at), "the scan would not get on"
+
+
+def _verify_shaped_page(page: Page, shape: Shape) -> None:
+    texts = split_page(page.text)
+    assert ",".join(texts) == page.text, "entities are joined by single commas"
+    assert len(texts) == page.count
+    if not shape.has_control:
+        assert shape_texts(page.text, shape._replace(names=None)) == page.text, "control information is shown"
+    if shape.names is not None:
+        names = {name for text in texts for name in orjson.loads(text) if "@" not in name and name != "odata.etag"}
+        assert names <= set(shape.names), "a property is shown that was not selected"
 
 
 def verify_wire_text(text: str) -> tuple[Key, int]:

@@ -26,6 +26,7 @@ from typing import NamedTuple, Protocol
 from rowkey.errors import InternalError, OperationTimedOut, ServerBusy
 from rowkey.model.entity import Entity, Key
 from rowkey.model.key_range import KeyRange
+from rowkey.model.shape import WHOLE, Shape
 from rowkey.model.writes import Write
 from rowkey.odata.ast import Filter
 
@@ -41,7 +42,7 @@ class Table(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Part of a scan's result: the wire texts of `count` entities joined by commas.
+    """Part of a scan's result: the wire texts of `count` entities in the wanted shape, joined by commas.
 
     `next_key` is where the scan goes on, None when it is complete. It is the key of an entity that was there, or at
     least a position between two entities, and need not match the predicate.
@@ -122,13 +123,15 @@ class Store(Protocol):
         bytes_max: int,
         seconds_max: float,
         predicate: Filter | None,
+        shape: Shape = WHOLE,
         client: str = "",
     ) -> Page:
-        """One page of the entities within `ranges` (ascending, disjoint) that satisfy `predicate`.
+        """One page of the entities within `ranges` (ascending, disjoint) that satisfy `predicate`, in a shape.
 
-        The page ends with `limit` entities, or at about `bytes_max` of text, or after `seconds_max` seconds, whichever
-        comes first; the limits may leave it empty. Where scans have to wait, clients take turns, and while somebody
-        waits, a page may end sooner; `client` says whose scan it is. Raises TableNotFound where the table is gone.
+        The page ends with `limit` entities, or at about `bytes_max` of their wire text, or after `seconds_max` seconds,
+        whichever comes first; the limits may leave it empty. Where scans have to wait, clients take turns, and while
+        somebody waits, a page may end sooner; `client` says whose scan it is. Raises TableNotFound where the table is
+        gone.
         """
 
     async def get_policies(self, table: Table) -> str:

@@ -12,11 +12,13 @@ import orjson
 
 from rowkey.model.entity import Key, split_entities
 from rowkey.model.key_range import KeyRange
+from rowkey.model.shape import Shape, shape_text
 from rowkey.odata.ast import Filter
 from rowkey.odata.evaluator import compile_filter
 from rowkey.store.embedded import statements
 from rowkey.store.embedded.candidates import Candidates, Codes, choose_candidates, indexed_candidates
 from rowkey.store.embedded.checksums import load_page_checksums
+from rowkey.store.embedded.gatherer import Gatherer
 from rowkey.store.embedded.key_code import read_key, write_key, write_range
 from rowkey.store.interface import Page
 
@@ -43,7 +45,6 @@ def open_reader(database: Path, *, cache_kib: int) -> apsw.Connection:
     connection.set_busy_timeout(5000)
     # Only the process that writes folds the log: it keeps the log's mark. One that reads may be the last to close.
     connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-    connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)  # the log is the writer's to fold
     connection.execute(statements.READER_PRAGMAS).fetchall()
     connection.pragma("cache_size", -cache_kib)
     return connection
@@ -73,10 +74,14 @@ class PageScan:
         limit: int,
         bytes_max: int,
         seconds_max: float,
+        shape: Shape,
+        gatherer: Gatherer,
         hurried: Event | None = None,
     ) -> None:
         """`hurried` is set while somebody waits: the page then ends after a turn."""
         self._connection = connection
+        self._shape = shape
+        self._gatherer = gatherer
         self._prefix = prefix
         self._limit = limit
         self._bytes_left = bytes_max
@@ -182,7 +187,7 @@ class PageScan:
             if not count:
                 return None
             if size <= self._bytes_left or count == 1:
-                self._texts.append(self._one(statements.GATHER, (start, last))[1:-1])
+                self._texts.append(self._gatherer.gather(self._connection, self._prefix, start, last, self._shape))
                 self._count += count
                 self._bytes_left -= size
                 after = last + b"\0"
@@ -231,7 +236,7 @@ class PageScan:
         entities = orjson.loads(gathered)
         for entity, text in zip(entities, split_entities(gathered[1:-1]), strict=True):
             if filtered.matches(entity):
-                self._texts.append(text)
+                self._texts.append(shape_text(text, self._shape))
                 self._count += 1
                 self._bytes_left -= len(text)
         return write_key(self._prefix, Key(entities[-1]["PartitionKey"], entities[-1]["RowKey"])) + b"\0"

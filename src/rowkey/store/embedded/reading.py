@@ -12,6 +12,7 @@ import apsw
 
 from rowkey.model.entity import Key
 from rowkey.model.key_range import KeyRange
+from rowkey.model.shape import WHOLE, Shape
 from rowkey.odata.ast import Filter
 from rowkey.store.embedded import statements
 from rowkey.store.embedded.catalogue import Catalogue
@@ -45,6 +46,7 @@ class Reading(ABC):
         bytes_max: int,
         seconds_max: float,
         predicate: Filter | None,
+        shape: Shape = WHOLE,
         client: str = "",
     ) -> Page:
         prefix = self._live_prefix(table)
@@ -57,6 +59,7 @@ class Reading(ABC):
             bytes_max=bytes_max,
             seconds_max=seconds_max,
             predicate=predicate,
+            shape=shape,
             client=client,
         )
         self._live_prefix(table)  # deleted meanwhile: its entities may have been going while they were read

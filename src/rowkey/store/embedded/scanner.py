@@ -10,8 +10,10 @@ from typing import TypeVar
 import apsw
 
 from rowkey.model.key_range import KeyRange
+from rowkey.model.shape import Shape
 from rowkey.odata.ast import Filter
 from rowkey.store.embedded.damage import unreadable
+from rowkey.store.embedded.gatherer import Gatherer
 from rowkey.store.embedded.reader import SCAN_CACHE_KIB, PageScan, open_reader
 from rowkey.store.embedded.turns import Turns
 from rowkey.store.interface import Page
@@ -30,6 +32,7 @@ class Scanner:
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="rowkey-scan")
         self._turns = Turns(_THREADS)
         self._local = threading.local()
+        self._gatherer = Gatherer()
 
     async def page(
         self,
@@ -41,6 +44,7 @@ class Scanner:
         bytes_max: int,
         seconds_max: float,
         predicate: Filter | None,
+        shape: Shape,
         client: str,
     ) -> Page:
         """A page of a table's ranges; `near` is a connection of the loop's thread, outside of a transaction.
@@ -51,7 +55,14 @@ class Scanner:
 
         def page_scan(connection: apsw.Connection) -> PageScan:
             return PageScan(
-                connection, prefix, limit=limit, bytes_max=bytes_max, seconds_max=seconds_max, hurried=hurried
+                connection,
+                prefix,
+                limit=limit,
+                bytes_max=bytes_max,
+                seconds_max=seconds_max,
+                shape=shape,
+                gatherer=self._gatherer,
+                hurried=hurried,
             )
 
         def run() -> Page:

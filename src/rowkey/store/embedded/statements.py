@@ -1,5 +1,7 @@
 """All SQL of the embedded store. The format that it makes is described in `docs/storage-format.md`."""
 
+from collections.abc import Sequence
+
 APPLICATION_ID = 0x524B4559
 """`RKEY`, so that `file` and SQLite's own tools can name the file."""
 FORMAT = 4
@@ -179,6 +181,28 @@ SELECT count(*), sum(length(body)), max(key)
 FROM (SELECT key, body FROM entity WHERE key >= ? AND key < ? ORDER BY key LIMIT ?)
 """
 GATHER = "SELECT json_group_array(json(body)) FROM entity WHERE key >= ? AND key <= ?"
+_GATHER_SHAPED = "FROM entity WHERE key >= ? AND key <= ?"
+
+
+def gather_without(members: int) -> str:
+    """GATHER without so many members of each entity, whose paths are bound before the range."""
+    return f"SELECT json_group_array(json(jsonb_remove(body{', ?' * members}))) {_GATHER_SHAPED}"
+
+
+def gather_members(names: Sequence[str], *, has_control: bool) -> str:
+    """Texts, joined by commas, with these members of each entity, null where it lacks one; names are identifiers."""
+    members = [_member(name, has_control=has_control) for name in names]
+    etag = ["""'"odata.etag":' || (body -> '$."odata.etag"')"""] if has_control else []
+    joined = ", ',', ".join(etag + members)
+    return f"SELECT group_concat(concat('{{', {joined}, '}}')) {_GATHER_SHAPED}"
+
+
+def _member(name: str, *, has_control: bool) -> str:
+    value = f"""'"{name}":', coalesce(body -> '$.{name}', 'null')"""
+    annotation = f"{name}@odata.type"
+    return f"""'"{annotation}":' || (body -> '$."{annotation}"') || ',', {value}""" if has_control else value
+
+
 FIRST_KEY = "SELECT key FROM entity WHERE key >= ? AND key < ? ORDER BY key LIMIT 1"
 KEY_AT = "SELECT key FROM entity WHERE key >= ? AND key < ? ORDER BY key LIMIT 1 OFFSET ?"
 

@@ -15,6 +15,7 @@ from rowkey.errors import ResourceNotFound, ServiceError, TableAlreadyExists, Ta
 from rowkey.model.datetimes import now_ticks
 from rowkey.model.entity import Entity, Key
 from rowkey.model.key_range import KeyRange, key_order
+from rowkey.model.shape import WHOLE, Shape, shape_text
 from rowkey.model.writes import Write, apply_write
 from rowkey.odata.ast import Filter
 from rowkey.odata.evaluator import compile_filter
@@ -81,6 +82,7 @@ class MemoryStore:
         bytes_max: int,
         seconds_max: float,
         predicate: Filter | None,
+        shape: Shape = WHOLE,
         client: str = "",
     ) -> Page:
         contents = self._contents_of(table)
@@ -94,7 +96,7 @@ class MemoryStore:
                 return Page(",".join(texts), len(texts), key)
             text = contents.entities[key].text
             if matches is None or matches(orjson.loads(text)):
-                texts.append(text)
+                texts.append(shape_text(text, shape))
                 size += len(text)
         return Page(",".join(texts), len(texts), None)
 

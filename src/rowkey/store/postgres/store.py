@@ -18,12 +18,14 @@ and why: `docs/adr/0011-the-database-decides.md`.
 import asyncio
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Self
 
 from rowkey.errors import ResourceNotFound, TableAlreadyExists, TableNotFound
 from rowkey.model.entity import Entity, Key, json_string
 from rowkey.model.key_range import KeyRange
+from rowkey.model.shape import WHOLE, Shape, shape_texts
 from rowkey.model.writes import Write
 from rowkey.odata.ast import Filter
 from rowkey.store.interface import Index, Page, Table
@@ -200,6 +202,7 @@ class PostgresStore:
         bytes_max: int,
         seconds_max: float,
         predicate: Filter | None,
+        shape: Shape = WHOLE,
         client: str = "",
     ) -> Page:
         coded = [code_range(key_range) for key_range in ranges]
@@ -216,12 +219,13 @@ class PostgresStore:
                 predicate=predicate,
             )
             try:
-                page: Page = await self._pages.submit(scan.run)
+                whole: Page = await self._pages.submit(scan.run)
             except SegmentGone:
                 await self._locate_again(known)
                 continue
+            page = replace(whole, text=shape_texts(whole.text, shape))
             if page.next_key is None and beyond is not None:
-                return Page(page.text, page.count, Key(*map(text_of, beyond)), page.looked_at)
+                return replace(page, next_key=Key(*map(text_of, beyond)))
             return page
 
     # ------------------------------------------------------------ settings

@@ -31,6 +31,7 @@ pytest.register_assert_rewrite(
     f"{__name__}.samples",
     f"{__name__}.scans",
     f"{__name__}.settings",
+    f"{__name__}.shapes",
     f"{__name__}.sharing",
     f"{__name__}.tables",
     f"{__name__}.writes",
@@ -44,6 +45,7 @@ from rowkey.store.testing.predicates import PredicateConformance  # noqa: E402
 from rowkey.store.testing.samples import FixedClock  # noqa: E402
 from rowkey.store.testing.scans import ScanConformance  # noqa: E402
 from rowkey.store.testing.settings import SettingsConformance  # noqa: E402
+from rowkey.store.testing.shapes import ShapeConformance  # noqa: E402
 from rowkey.store.testing.sharing import SharingConformance  # noqa: E402
 from rowkey.store.testing.tables import TableConformance  # noqa: E402
 from rowkey.store.testing.writes import WriteConformance  # noqa: E402
@@ -55,6 +57,7 @@ class StoreConformance(
     TableConformance,
     WriteConformance,
     ScanConformance,
+    ShapeConformance,
     PredicateConformance,
     IndexConformance,
     SettingsConformance,

@@ -9,6 +9,7 @@ from rowkey.model.edm import INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, EdmType
 from rowkey.model.entity import Entity, Key, json_string
 from rowkey.model.key_range import WHOLE_TABLE, KeyRange, key_order
 from rowkey.model.limits import PAGE_BYTES_MAX
+from rowkey.model.shape import WHOLE, Shape
 from rowkey.model.writes import Condition, Mode, Write
 from rowkey.odata.ast import Constant, Filter
 from rowkey.store.checked import split_page, verify_wire_text
@@ -177,10 +178,11 @@ async def scan_page(
     bytes_max: int = PAGE_BYTES_MAX,
     seconds_max: float = 60.0,
     predicate: Filter | None = None,
+    shape: Shape = WHOLE,
 ) -> Page:
     """One page, with limits that do not matter unless given."""
     return await store.scan(
-        table, ranges, limit=limit, bytes_max=bytes_max, seconds_max=seconds_max, predicate=predicate
+        table, ranges, limit=limit, bytes_max=bytes_max, seconds_max=seconds_max, predicate=predicate, shape=shape
     )
 
 
