@@ -14,6 +14,7 @@ from rowkey.model.datetimes import (
     format_datetime_padded,
     now_ticks,
     parse_datetime,
+    respell_datetime,
     ticks_of_unix,
 )
 
@@ -83,14 +84,30 @@ def test_other_spellings_are_read(text: str, canonical: str) -> None:
 
 @pytest.mark.parametrize("text", REFUSED)
 def test_what_is_no_instant_is_refused(text: str) -> None:
-    with pytest.raises(ValueError):
-        parse_datetime(text)
+    for read in (parse_datetime, respell_datetime):
+        with pytest.raises(ValueError):
+            read(text)
 
 
 @pytest.mark.parametrize("text", OUT_OF_RANGE)
 def test_instants_that_the_service_cannot_store_are_out_of_range(text: str) -> None:
-    with pytest.raises(DateOutOfRange):
-        parse_datetime(text)
+    for read in (parse_datetime, respell_datetime):
+        with pytest.raises(DateOutOfRange):
+            read(text)
+
+
+@given(
+    st.from_regex(r"\A[0-9]{4}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-6][0-9]:[0-6][0-9](\.[0-9]{1,9})?Z\Z")
+    | st.sampled_from([*(text for text, _ in (*SPELLINGS, *OTHER_SPELLINGS)), *REFUSED, *OUT_OF_RANGE])
+)
+def test_respelling_is_reading_and_writing(text: str) -> None:
+    try:
+        ticks = parse_datetime(text)
+    except ValueError as error:
+        with pytest.raises(type(error)):
+            respell_datetime(text)
+    else:
+        assert respell_datetime(text) == format_datetime(ticks)
 
 
 @given(st.integers(0, TICKS_MAX))

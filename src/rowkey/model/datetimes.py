@@ -92,6 +92,17 @@ def format_datetime(ticks: int) -> str:
     return _format_seconds(seconds) + "Z"
 
 
+def respell_datetime(text: str) -> str:
+    """`format_datetime(parse_datetime(text))`, and quicker where that changes nothing."""
+    if _CANONICAL.fullmatch(text) and text >= "1601":
+        datetime.fromisoformat(text[:19])  # raises ValueError for what the calendar does not have
+        return text
+    return format_datetime(parse_datetime(text))
+
+
+_CANONICAL = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{0,6}[1-9])?Z", re.ASCII)
+
+
 def format_datetime_padded(ticks: int) -> str:
     """As `format_datetime`, always with seven digits of fraction: error texts, access policies (recorded)."""
     seconds, fraction = divmod(ticks, TICKS_PER_SECOND)

@@ -20,7 +20,7 @@ from rowkey.errors import (
     PropertyValueTooLarge,
     TooManyProperties,
 )
-from rowkey.model.datetimes import DateOutOfRange, format_datetime, parse_datetime
+from rowkey.model.datetimes import DateOutOfRange, respell_datetime
 from rowkey.model.edm import (
     INT32_MAX,
     INT32_MIN,
@@ -200,7 +200,7 @@ def _write_datetime(value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError
     try:
-        return f'"{format_datetime(parse_datetime(value))}"'
+        return f'"{respell_datetime(value)}"'
     except DateOutOfRange:
         raise OutOfRangeInput from None
 
