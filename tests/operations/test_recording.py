@@ -142,7 +142,7 @@ def batch(client: Client) -> tuple[Call, EntityGroupTransaction]:
     for request in requests:
         call, operation = decoded(client, *request)
         steps.append(SimpleNamespace(request=call.request, call=call, operation=operation))
-    return client.call("POST", "/$batch"), EntityGroupTransaction(False, steps, None)
+    return client.call("POST", "/$batch"), EntityGroupTransaction(False, steps, [], None)
 
 
 def test_the_operations_of_a_batch_follow_it(client: Client) -> None:

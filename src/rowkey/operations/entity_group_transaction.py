@@ -56,12 +56,15 @@ class BatchFailure(Exception):
 
 @dataclass(slots=True)
 class EntityGroupTransaction(Operation):
-    """`steps` in order; `failure` is the first part that could not be decoded."""
+    """`steps` in order, and the `writes` that those of a change set are; `failure` is the first part that could not be
+    decoded.
+    """
 
     right = Right.TRANSACT
 
     is_query: bool
     steps: Sequence[_Step]
+    writes: Sequence[EntityWrite]
     failure: BatchFailure | None
 
     @classmethod
@@ -70,11 +73,12 @@ class EntityGroupTransaction(Operation):
             raise MissingRequiredHeader
         parts, is_query = _read_parts(call.request.headers.get("content-type", ""), call.request.body)
         steps: list[_Step] = []
+        writes: list[EntityWrite] = []
         try:
-            _decode_parts(call, parts, steps, is_query=is_query)
+            _decode_parts(call, parts, steps, None if is_query else writes)
         except BatchFailure as failure:
-            return cls(is_query, steps, failure)
-        return cls(is_query, steps, None)
+            return cls(is_query, steps, writes, failure)
+        return cls(is_query, steps, writes, None)
 
     def confine(self, bounds: KeyRange) -> bool:
         return True  # every part was confined when it was decoded
@@ -83,13 +87,11 @@ class EntityGroupTransaction(Operation):
         """The results of all parts, or the failure of the first that failed."""
         if self.failure is not None:
             return self.failure
-        operations = [step.operation for step in self.steps]
-        writes = [operation for operation in operations if isinstance(operation, EntityWrite)]
         try:
-            if not writes:  # a query, or an empty change set
-                return [await operation.run(store, account) for operation in operations if operation is not None]
-            table = await require_table(store, account, writes[0].table)
-            return await store.write(table, [operation.write for operation in writes])
+            if not self.writes:  # a query, or an empty change set
+                return [await step.operation.run(store, account) for step in self.steps if step.operation is not None]
+            table = await require_table(store, account, self.writes[0].table)
+            return await store.write(table, [operation.write for operation in self.writes])
         except ServiceError as error:
             index = error.index or 0
             return BatchFailure(index, error, self.steps[index])
@@ -128,9 +130,11 @@ def _read_parts(content_type: str, body: bytes) -> tuple[list[Part], bool]:
     return outer, True
 
 
-def _decode_parts(call: Call, parts: Sequence[Part], steps: list[_Step], *, is_query: bool) -> None:
-    """Open, route and decode all parts into `steps`; raises BatchFailure for the first that cannot be."""
-    allowed = (GetEntity, QueryEntities) if is_query else EntityWrite
+def _decode_parts(call: Call, parts: Sequence[Part], steps: list[_Step], writes: list[EntityWrite] | None) -> None:
+    """Open, route and decode all parts into `steps`, those of a change set into `writes` as well.
+
+    Raises BatchFailure for the first that cannot be.
+    """
     row_keys: set[str] = set()
     requests = [read_inner_request(part.content) for part in parts]  # one that is none spoils the batch itself
     if len(requests) > BATCH_OPERATIONS_MAX:
@@ -143,23 +147,27 @@ def _decode_parts(call: Call, parts: Sequence[Part], steps: list[_Step], *, is_q
         try:
             step.call = call.open_part(call, request)
             step.operation = operation = step.call.decode(step.call)
-            if not isinstance(operation, allowed):
+            if writes is None:
+                if not isinstance(operation, GetEntity | QueryEntities):
+                    raise MethodNotAllowed
+                continue
+            if not isinstance(operation, EntityWrite):
                 raise MethodNotAllowed
-            if isinstance(operation, EntityWrite):
-                _verify_same_group(steps[0].operation, operation)
-                if operation.write.key.row_key in row_keys:
-                    raise InvalidDuplicateRow
-                row_keys.add(operation.write.key.row_key)
+            writes.append(operation)
+            _verify_same_group(writes[0], operation)
+            row_key = operation.write.key.row_key
+            if row_key in row_keys:
+                raise InvalidDuplicateRow
+            row_keys.add(row_key)
         except ServiceError as error:
             raise BatchFailure(index, error, step) from None
 
 
-def _verify_same_group(first: Operation | None, other: EntityWrite) -> None:
-    if isinstance(first, EntityWrite):
-        if other.table.lower() != first.table.lower():
-            raise InvalidInput
-        if other.write.key.partition_key != first.write.key.partition_key:
-            raise CommandsInBatchActOnDifferentPartitions
+def _verify_same_group(first: EntityWrite, other: EntityWrite) -> None:
+    if other.table != first.table and other.table.lower() != first.table.lower():
+        raise InvalidInput
+    if other.write.key.partition_key != first.write.key.partition_key:
+        raise CommandsInBatchActOnDifferentPartitions
 
 
 # ---------------------------------------------------------------- writing

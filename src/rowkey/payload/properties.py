@@ -9,6 +9,7 @@ import base64
 import binascii
 from collections.abc import Callable
 from functools import lru_cache
+from math import isfinite
 from typing import Any, NamedTuple
 
 from rowkey.errors import (
@@ -67,8 +68,14 @@ def read_entity(properties: Properties, version_date: str) -> dict[str, str]:
                 raise InvalidInput
             members[name] = text + write(value)
         else:
-            value_text = _write_typed(value, edm_type)
-            if edm_type in _ANNOTATED or (edm_type == EdmType.DOUBLE and value_text[0] == '"'):
+            try:
+                write, is_annotated = _WRITERS[edm_type]
+                value_text = write(value)
+            except KeyError:
+                raise InvalidInput from None
+            except (ValueError, TypeError):
+                raise BodyNotReadable from None
+            if is_annotated or (value_text[0] == '"' and edm_type == EdmType.DOUBLE):
                 members[name] = f'{annotated}"{edm_type}",{text}{value_text}'
             else:
                 members[name] = text + value_text
@@ -133,16 +140,6 @@ def _read_key(properties: Properties, name: str) -> str:
     return value
 
 
-def _write_typed(value: Any, annotation: Any) -> str:
-    """The text of an annotated value; raises the service's error for it."""
-    try:
-        return _WRITERS[annotation](value)
-    except KeyError:
-        raise InvalidInput from None
-    except (ValueError, TypeError):
-        raise BodyNotReadable from None
-
-
 def _write_integer(value: int) -> str:
     """A JSON integer without annotation, which is an Int32."""
     if INT32_MIN <= value <= INT32_MAX:
@@ -186,14 +183,15 @@ _SPECIAL_DOUBLES = {name: f'"{name}"' for name in ("NaN", "Infinity", "-Infinity
 
 
 def _write_double(value: Any) -> str:
+    if type(value) is float:
+        if not isfinite(value):
+            raise InvalidInput
+        return format_double(value)
     if isinstance(value, str):
         return _SPECIAL_DOUBLES.get(value) or format_double(parse_double(value))
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if type(value) is not int:
         raise TypeError
-    number = float(value)
-    if number in (float("inf"), float("-inf")):
-        raise InvalidInput
-    return format_double(number)
+    return format_double(float(value))
 
 
 def _write_datetime(value: Any) -> str:
@@ -223,21 +221,21 @@ def _write_binary(value: Any) -> str:
     return f'"{base64.b64encode(content).decode("ascii")}"'
 
 
-_WRITERS: dict[str, Callable[[Any], str]] = {
-    EdmType.STRING: _write_string,
-    EdmType.BOOLEAN: _write_boolean,
-    EdmType.INT32: _write_int32,
-    EdmType.INT64: _write_int64,
-    EdmType.DOUBLE: _write_double,
-    EdmType.DATETIME: _write_datetime,
-    EdmType.GUID: _write_guid,
-    EdmType.BINARY: _write_binary,
+_WRITERS: dict[str, tuple[Callable[[Any], str], bool]] = {
+    EdmType.STRING: (_write_string, False),
+    EdmType.BOOLEAN: (_write_boolean, False),
+    EdmType.INT32: (_write_int32, False),
+    EdmType.INT64: (_write_int64, True),
+    EdmType.DOUBLE: (_write_double, False),
+    EdmType.DATETIME: (_write_datetime, True),
+    EdmType.GUID: (_write_guid, True),
+    EdmType.BINARY: (_write_binary, True),
 }
+"""What writes the text of an annotated value, and whether that needs its annotation always; a double needs it only
+where it is a JSON string."""
 _UNTYPED_WRITERS: dict[type, Callable[[Any], str]] = {
     str: _write_string,
     bool: _write_boolean,
     int: _write_integer,
     float: _write_double,
 }
-_ANNOTATED = frozenset({EdmType.INT64, EdmType.DATETIME, EdmType.GUID, EdmType.BINARY})
-"""Types that need an annotation always; a double needs one only where it is a JSON string."""

@@ -24,11 +24,11 @@ class KnownTable(NamedTuple):
 
     def segment_of(self, partition_key: bytes) -> int:
         """The segment with this partition; the key is in the key code."""
-        return self.segments[self.position_of(partition_key)]
+        return self.segments[bisect_right(self.bounds, partition_key)]
 
     def position_of(self, partition_key: bytes) -> int:
         """The position of that segment."""
-        return bisect_right(self.bounds, partition_key) if self.bounds else 0
+        return bisect_right(self.bounds, partition_key)
 
 
 class Catalogue:

@@ -1,7 +1,6 @@
 """Reading: points of one segment in one statement, pages of one segment in one moment."""
 
 import asyncio
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from rowkey.store.interface import StoreUnavailable
@@ -12,8 +11,8 @@ if TYPE_CHECKING:
     from rowkey.store.postgres.lane import Lane
     from rowkey.store.postgres.session import Session
 
-_TOGETHER_MAX = 256
-"""Points that one statement reads."""
+_TOGETHER_MAX = 64
+"""Points that one statement reads: with more of them, this process and the database work by turns and not together."""
 
 
 class PointReads:
@@ -24,83 +23,65 @@ class PointReads:
 
     def __init__(self, lane: "Lane") -> None:
         self._lane = lane
-        self._loop = asyncio.get_running_loop()
-        self._waiting: dict[int, list[_Point]] = {}
+        self._open: dict[int, _Group] = {}
 
     def get(self, segment: int, partition_key: bytes, row_key: bytes) -> "asyncio.Future[str | None]":
         """The wire text of an entity; the future may raise SegmentGone."""
-        point = _Point(partition_key, row_key, self._loop.create_future())
-        waiting = self._waiting.get(segment)
-        if waiting is None:
-            self._waiting[segment] = [point]
-            self._submit(segment)
-        else:
-            waiting.append(point)
-        return point.future
+        group = self._open.get(segment)
+        if group is None:
+            group = self._open[segment] = _Group(self, segment)
+            self._lane.submit(group.read).add_done_callback(group.pass_on)
+        return group.add(partition_key, row_key)
 
-    def _submit(self, segment: int) -> None:
-        _Group(self, segment).submit(self._lane)
-
-    def take(self, segment: int) -> "list[_Point]":
-        """The points that wait now; those beyond what one statement reads get another one."""
-        points = self._waiting.pop(segment)
-        if len(points) > _TOGETHER_MAX:
-            self._waiting[segment] = points[_TOGETHER_MAX:]
-            self._submit(segment)
-        return points[:_TOGETHER_MAX]
-
-
-class _Point:
-    """One entity that is asked for."""
-
-    __slots__ = ("future", "partition_key", "row_key")
-
-    def __init__(self, partition_key: bytes, row_key: bytes, future: "asyncio.Future[str | None]") -> None:
-        self.partition_key = partition_key
-        self.row_key = row_key
-        self.future = future
+    def shut(self, segment: int, group: "_Group") -> None:
+        """Let a group have no more points; the next one begins another."""
+        if self._open.get(segment) is group:
+            del self._open[segment]
 
 
 class _Group:
-    """The points of one segment that are read together; it takes them when its turn has come."""
+    """The points of one segment that are read together; others may join until its turn has come, or it is full."""
 
-    __slots__ = ("_points", "_reads", "_segment")
+    __slots__ = ("_answers", "_loop", "_partition_keys", "_reads", "_row_keys", "_segment")
 
     def __init__(self, reads: PointReads, segment: int) -> None:
         self._reads = reads
         self._segment = segment
-        self._points: list[_Point] | None = None
+        self._loop = asyncio.get_running_loop()
+        self._partition_keys: list[bytes] = []
+        self._row_keys: list[bytes] = []
+        self._answers: list[asyncio.Future[str | None]] = []
 
-    def submit(self, lane: "Lane") -> None:
-        lane.submit(self._read).add_done_callback(self._pass_on)
+    def add(self, partition_key: bytes, row_key: bytes) -> "asyncio.Future[str | None]":
+        """Take one more point."""
+        answer: asyncio.Future[str | None] = self._loop.create_future()
+        self._partition_keys.append(partition_key)
+        self._row_keys.append(row_key)
+        self._answers.append(answer)
+        if len(self._answers) == _TOGETHER_MAX:
+            self._reads.shut(self._segment, self)
+        return answer
 
-    async def _read(self, session: "Session") -> None:
-        if self._points is None:
-            self._points = self._reads.take(self._segment)
-        points = self._points
-        if len(points) == 1:
-            rows = await session.read(statements.GET_ONE, self._segment, points[0].partition_key, points[0].row_key)
-            found: Sequence[Any] = [(1, row[0]) for row in rows]
+    async def read(self, session: "Session") -> None:
+        """Read the points; may be called again until it returns."""
+        self._reads.shut(self._segment, self)
+        if len(self._answers) == 1:
+            place = self._segment, self._partition_keys[0], self._row_keys[0]
+            found = await session.read(statements.GET_ONE, *place)
         else:
-            found = await session.read(
-                statements.GET_MANY,
-                self._segment,
-                [point.partition_key for point in points],
-                [point.row_key for point in points],
-            )
+            found = await session.read(statements.GET_MANY, self._segment, self._partition_keys, self._row_keys)
         if not found:
             raise SegmentGone
-        for number, body in found:
-            future = points[number - 1].future
-            if not future.done():  # its client may have left
-                future.set_result(None if body is None else body.decode("ascii"))
+        for answer, (body,) in zip(self._answers, found, strict=True):
+            if not answer.done():  # its client may have left
+                answer.set_result(None if body is None else body.decode("ascii"))
 
-    def _pass_on(self, answer: "asyncio.Future[Any]") -> None:
+    def pass_on(self, outcome: "asyncio.Future[Any]") -> None:
         """Each point has an answer; where there is none, an error of its own."""
-        error = answer.exception()
+        self._reads.shut(self._segment, self)
+        error = outcome.exception()
         if error is None:
             return
-        points = self._points if self._points is not None else self._reads.take(self._segment)
-        for point in points:
-            if not point.future.done():
-                point.future.set_exception(SegmentGone() if isinstance(error, SegmentGone) else StoreUnavailable())
+        for answer in self._answers:
+            if not answer.done():
+                answer.set_exception(SegmentGone() if isinstance(error, SegmentGone) else StoreUnavailable())

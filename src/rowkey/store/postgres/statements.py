@@ -73,12 +73,14 @@ SELECT e.body
 FROM rowkey.segment AS s LEFT JOIN rowkey.entity AS e ON e.seg = $1 AND e.pk = $2 AND e.rk = $3
 WHERE s.seg = $1 AND s.is_live
 """
+# The rows come in the order of the arrays: one segment, whose keys are taken one after another. A join with a function
+# that gives the keys costs a third more, most of it before the first entity.
 GET_MANY = """
-SELECT k.n, e.body
-FROM rowkey.segment AS s
-CROSS JOIN unnest($2::bytea[], $3::bytea[]) WITH ORDINALITY AS k (pk, rk, n)
-LEFT JOIN rowkey.entity AS e ON e.seg = $1 AND e.pk = k.pk AND e.rk = k.rk
-WHERE s.seg = $1 AND s.is_live
+SELECT (SELECT e.body FROM rowkey.entity AS e WHERE e.seg = $1 AND e.pk = k.pk AND e.rk = k.rk)
+FROM (
+    SELECT unnest($2::bytea[]) AS pk, unnest($3::bytea[]) AS rk
+    FROM rowkey.segment AS s WHERE s.seg = $1 AND s.is_live
+) AS k
 """
 GET_CURRENT = """
 SELECT k.rk, e.ts, e.body
