@@ -15,9 +15,7 @@ waits for with what it waited for last time.
 
 import asyncio
 import logging
-import math
 from collections.abc import Callable, Coroutine
-from enum import Enum
 from typing import Any, Protocol, cast
 
 from rowkey.errors import InternalError, ServiceError
@@ -25,6 +23,7 @@ from rowkey.server.driver import Driver
 from rowkey.server.held import Held
 from rowkey.server.limits import Limits
 from rowkey.server.outbox import Outbox
+from rowkey.server.patience import Patience, Phase
 from rowkey.server.reader import CLOSE, FEED_BYTES_MAX, RequestReader
 from rowkey.server.refusals import RequestTimedOut
 from rowkey.server.writer import BODILESS, format_head
@@ -51,22 +50,10 @@ class Handler(Protocol):
         """The answer to something that did not become a request, or to a request whose body is refused."""
 
 
-class Phase(Enum):
-    """What a connection waits for."""
-
-    IDLE = "the next request"
-    HEAD = "the rest of a head"
-    BODY = "the rest of a body"
-    HANDLING = "the service"
-    WRITING = "the client to read"
-    LINGERING = "the client to end"
-
-
 class Connection(asyncio.Protocol):
     """The server's end of one connection."""
 
     __slots__ = (
-        "_allowance",
         "_answered",
         "_backlog",
         "_current",
@@ -87,9 +74,8 @@ class Connection(asyncio.Protocol):
         "_large_bytes",
         "_limits",
         "_loop",
-        "_mark",
-        "_moved",
         "_outbox",
+        "_patience",
         "_reader",
         "_refusal",
         "_refuse",
@@ -137,9 +123,7 @@ class Connection(asyncio.Protocol):
         self._is_closing = False
         self._is_lingering = False
         self._answered = 0
-        self._mark: tuple[Phase, int] = (Phase.IDLE, 0)
-        self._allowance = limits.idle_seconds
-        self._moved = 0
+        self._patience = Patience(limits)
 
     # What the event loop tells.
 
@@ -395,16 +379,8 @@ class Connection(asyncio.Protocol):
             return
         phase = self._phase()
         moved = self._reader.body_bytes if phase is Phase.BODY else -transport.get_write_buffer_size()
-        allowance_max = self._seconds_max(phase)
-        mark = (phase, self._answered)
-        if mark != self._mark:
-            self._mark, self._allowance = mark, allowance_max
-        elif self._allowance < math.inf:
-            progress = max(0, moved - self._moved) / self._limits.bytes_per_second_min
-            self._allowance = min(self._allowance + progress, allowance_max) - seconds
-            if self._allowance <= 0:
-                self._run_out_of_time(phase, transport)
-        self._moved = moved
+        if self._patience.runs_out(phase, self._answered, moved, seconds):
+            self._run_out_of_time(phase, transport)
 
     def _phase(self) -> Phase:
         if self._is_write_paused or self._is_closing:
@@ -417,20 +393,8 @@ class Connection(asyncio.Protocol):
             return Phase.BODY
         return Phase.HEAD if self._reader.is_in_head else Phase.IDLE
 
-    def _seconds_max(self, phase: Phase) -> float:
-        limits = self._limits
-        return {
-            Phase.IDLE: limits.idle_seconds,
-            Phase.HEAD: limits.head_seconds,
-            Phase.BODY: limits.body_seconds,
-            Phase.HANDLING: limits.slow_seconds,
-            Phase.WRITING: limits.reader_seconds,
-            Phase.LINGERING: limits.linger_seconds,
-        }[phase]
-
     def _run_out_of_time(self, phase: Phase, transport: asyncio.Transport) -> None:
         if phase is Phase.HANDLING:  # the service has limits of its own
-            self._allowance = math.inf
             assert self._current is not None
             method, path = self._current[0].method, self._current[0].target.partition("?")[0]
             log.warning("a request takes longer than %g seconds: %s %s", self._limits.slow_seconds, method, path)
