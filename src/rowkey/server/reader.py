@@ -31,7 +31,6 @@ CLOSE = "Connection: close\r\n"
 _NAMES: dict[bytes, str] = {}
 """Header names as sent, and in lower case: a handful in practice, so each is converted once."""
 _NAMES_MAX = 1024
-_BLANKS = ("", " ", "\t")
 _NO_PARSER = httptools.HttpRequestParser(object())
 """Stands where the parser of a closed connection stood."""
 _METHODS = {verb.encode(): verb for verb in ("GET", "POST", "PUT", "PATCH", "MERGE", "DELETE", "HEAD", "OPTIONS")}
@@ -169,8 +168,9 @@ class RequestReader:
         if key in headers:
             self._repeat(key, value)
             return
-        text = value.decode("latin-1")
-        headers[key] = text.rstrip() if text[-1:] in _BLANKS else text  # llhttp leaves blanks at the end
+        if value[-1:] <= b" ":  # llhttp leaves blanks at the end
+            value = value.rstrip(b" \t")
+        headers[key] = value.decode("latin-1")
 
     def _repeat(self, key: str, value: bytes) -> None:
         if key == "host":
@@ -179,7 +179,7 @@ class RequestReader:
         self._needs_check = True
         if self._repeated > self._limits.headers_max:
             raise HeadTooLarge
-        self._headers[key] += ", " + value.rstrip().decode("latin-1")
+        self._headers[key] += ", " + value.rstrip(b" \t").decode("latin-1")
 
     def on_headers_complete(self) -> None:
         """Called at the empty line after the headers."""
