@@ -39,7 +39,7 @@ def shape_texts(texts: str, shape: Shape) -> str:
 def shape_text(text: str, shape: Shape) -> str:
     """One entity's wire text in a shape."""
     if shape.names is None:
-        return text if shape.has_control else without_control(text)
+        return text if shape.has_control else _without_annotations("{" + text[text.index(",") + 1 :])
     etag, *members = wire_members(text)
     shown = select_members(members, shape.names)
     if shape.has_control:
@@ -49,7 +49,11 @@ def shape_text(text: str, shape: Shape) -> str:
 
 def without_control(texts: str) -> str:
     """Wire texts without ETags and annotations, as a whole: a page has thousands of them."""
-    first, *others = _ETAG.sub("{", texts).split(ANNOTATION_MARK)
+    return _without_annotations(_ETAG.sub("{", texts))
+
+
+def _without_annotations(texts: str) -> str:
+    first, *others = texts.split(ANNOTATION_MARK)
     if not others:
         return first
     kept = [first[: first.rindex('"')]]
