@@ -1,8 +1,14 @@
-"""Pages: the entities of some ranges of one segment, as one moment has them, joined by the database."""
+"""Pages: the entities of some ranges of one segment, as one moment has them.
+
+Without a filter they come as rows. What a filter may accept comes joined by the database, with the number of entities
+that it has looked at.
+"""
 
 import time
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import orjson
 
@@ -25,6 +31,8 @@ _CHUNK_BYTES = 4 * 1024 * 1024
 _FIRST_CHUNK_ENTITIES = 100
 """The first chunk is for filters that accept every second entity, and for ranges with few entities."""
 _NO_NEEDLES = b"", b""
+_LARGE = b""
+"""What stands for the text of a large entity."""
 
 
 class CodedRange(NamedTuple):
@@ -76,8 +84,7 @@ class PageScan:
     async def run(self, session: "Session") -> Page:
         """The page; raises SegmentGone."""
         if self._matches is None:
-            gathered = await self._gather(session, self._ranges, self._limit, self._bytes_max)
-            return Page(gathered.text, gathered.entities, _key_at(gathered.following))
+            return await self._read_all(session)
         # Most filters look at few entities: one statement has them all, and so in one moment. Those that need more
         # begin anew in a transaction, which keeps to one moment.
         taken = _Taken(self._limit, self._bytes_max, self._matches)
@@ -93,6 +100,19 @@ class PageScan:
             raise
         await session.execute(statements.COMMIT)
         return page
+
+    async def _read_all(self, session: "Session") -> Page:
+        """The page without a filter."""
+        rows = await session.read(statements.PAGE, self._segment, *_bounds(self._ranges), self._limit)
+        if not rows:
+            raise SegmentGone
+        texts: list[bytes | None] = [row[0] for row in rows]
+        if texts[0] is None:
+            return Page("", 0, None)
+        if _LARGE in texts:
+            gathered = await self._gather_fitting(session, self._ranges, self._limit, self._bytes_max)
+            return Page(gathered.text, gathered.entities, _key_at(gathered.following))
+        return _page_of(cast("list[bytes]", texts), self._limit, self._bytes_max)
 
     async def _filter_all(self, session: "Session", matches: Callable[[Any], bool]) -> Page:
         taken = _Taken(self._limit, self._bytes_max, matches)
@@ -111,23 +131,49 @@ class PageScan:
         return taken.take(gathered)
 
     async def _gather(self, session: "Session", ranges: Sequence[CodedRange], limit: int, bytes_max: int) -> _Gathered:
-        arguments = (
-            self._segment,
-            [item.start[0] for item in ranges],
-            [item.start[1] for item in ranges],
-            [item.end[0] for item in ranges],
-            [item.end[1] for item in ranges],
-            limit,
-            *self._needles,
-        )
-        rows = await session.read(statements.GATHER, *arguments)
+        rows = await session.read(statements.GATHER, self._segment, *_bounds(ranges), limit, *self._needles)
         if rows and (rows[0]["size"] > bytes_max or rows[0]["large"]):
-            rows = await session.read(statements.GATHER_FITTING, *arguments, bytes_max)
-        if not rows:
-            raise SegmentGone
-        count, _, _, texts, partition_key, row_key = rows[0]
-        following = None if partition_key is None else (partition_key, row_key)
-        return _Gathered(count, "" if texts is None else texts.decode("ascii"), following)
+            return await self._gather_fitting(session, ranges, limit, bytes_max)
+        return _read_gathered(rows)
+
+    async def _gather_fitting(
+        self, session: "Session", ranges: Sequence[CodedRange], limit: int, bytes_max: int
+    ) -> _Gathered:
+        """The same where the texts may be large, and only some of them have room."""
+        return _read_gathered(
+            await session.read(
+                statements.GATHER_FITTING, self._segment, *_bounds(ranges), limit, *self._needles, bytes_max
+            )
+        )
+
+
+def _bounds(ranges: Sequence[CodedRange]) -> tuple[list[bytes], ...]:
+    """The ranges as four arrays."""
+    return (
+        [item.start[0] for item in ranges],
+        [item.start[1] for item in ranges],
+        [item.end[0] for item in ranges],
+        [item.end[1] for item in ranges],
+    )
+
+
+def _read_gathered(rows: Sequence[Any]) -> _Gathered:
+    if not rows:
+        raise SegmentGone
+    count, _, _, texts, partition_key, row_key = rows[0]
+    following = None if partition_key is None else (partition_key, row_key)
+    return _Gathered(count, "" if texts is None else texts.decode("ascii"), following)
+
+
+def _page_of(texts: list[bytes], limit: int, bytes_max: int) -> Page:
+    """As many of the texts as have room, and one at least; the next key is that of the text after them."""
+    sizes = list(accumulate(map(len, texts[:limit])))
+    count = min(len(sizes), 1 + bisect_left(sizes, bytes_max))
+    next_key = None
+    if count < len(texts):
+        following = orjson.loads(texts[count])
+        next_key = Key(following["PartitionKey"], following["RowKey"])
+    return Page(b",".join(texts[:count]).decode("ascii"), count, next_key)
 
 
 class _Taken:

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from rowkey.store.postgres.lane import Lane
     from rowkey.store.postgres.session import Session
 
-_TOGETHER_MAX = 64
-"""Points that one statement reads: with more of them, this process and the database work by turns and not together."""
+_TOGETHER_MAX = 256
+"""Points that one statement reads."""
 
 
 class PointReads:

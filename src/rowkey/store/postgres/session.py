@@ -73,11 +73,12 @@ class Session:
 
     async def read(self, sql: str, *arguments: object) -> Sequence[Any]:
         """The rows of a statement that changes nothing."""
-        return await (await self._prepare(sql)).fetch(*arguments)
+        statement = self._prepared.get(sql) or await self._prepare(sql)
+        return await statement.fetch(*arguments)
 
     async def write(self, sql: str, *arguments: object) -> Any:
         """The only value of a statement that changes something, None where it has no row."""
-        statement = await self._prepare(sql)
+        statement = self._prepared.get(sql) or await self._prepare(sql)
         self.may_have_written = True
         try:
             rows = await statement.fetch(*arguments)
@@ -106,9 +107,7 @@ class Session:
             self._connection.terminate()
 
     async def _prepare(self, sql: str) -> Statement:
-        statement = self._prepared.get(sql)
-        if statement is None:
-            statement = self._prepared[sql] = await self._connection.prepare(sql)
+        statement = self._prepared[sql] = await self._connection.prepare(sql)
         return statement
 
     def _hear(self, _connection: object, message: asyncpg.PostgresLogMessage) -> None:
