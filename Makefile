@@ -14,10 +14,10 @@ HAS_POSTGRESQL := { command -v initdb || ls /usr/lib/postgresql/*/bin/initdb; } 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help run test lint types contracts unit compatibility torture fuzz hostile model audit failover bench format lock npm chromium postgresql clean
+.PHONY: help run test lint types contracts unit compatibility torture fuzz hostile model audit failover bench bench-postgres bench-growth bench-check format lock npm chromium postgresql clean
 
 help: ## list the recipes
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: $(VENV)/run.stamp ## start a server, installing it first if need be; ARGS="--port 10002 --data DIR" is passed on
 	@$(BIN)/rowkey serve $(ARGS)
@@ -64,8 +64,17 @@ audit: $(BIN)/pip ## look for known weaknesses in the locked versions; skipped w
 failover: $(VENV)/test.stamp postgresql ## kill a PostgreSQL primary under load and promote its standby, twice
 	ROWKEY_FAILOVERS=2 $(BIN)/pytest tests/store/postgres/test_failover.py $(ARGS)
 
-bench: $(VENV)/test.stamp ## measure the speed; ARGS is passed on
+bench: $(VENV)/test.stamp $(VENV)/bench.stamp ## measure the speed beside Azurite; ARGS=--write writes docs/benchmarks.md
 	$(BIN)/python bench/run.py $(ARGS)
+
+bench-postgres: $(VENV)/test.stamp postgresql ## measure the PostgreSQL store beside pgbench; ARGS="--only get" chooses
+	PYTHONPATH=. $(BIN)/python bench/postgres.py $(ARGS)
+
+bench-growth: $(VENV)/test.stamp $(VENV)/bench.stamp ## measure tables of growing size; ARGS="--sizes 1000 10000000 --write"
+	$(BIN)/python bench/growth.py $(ARGS)
+
+bench-check: $(VENV)/test.stamp ## fail where an operation takes more CPU time than bench/expected.json keeps
+	$(BIN)/python bench/check.py $(ARGS)
 
 format: $(VENV)/test.stamp ## write the code as the linter likes it
 	$(BIN)/ruff check --fix .
@@ -77,6 +86,7 @@ lock: $(BIN)/pip ## write the locked versions anew after a change in pyproject.t
 	$(LOCK) $(ARGS) --group build --group test --extra postgres --constraint requirements/run.lock \
 	    pyproject.toml --output-file requirements/test.lock
 	$(LOCK) $(ARGS) --group fuzz --output-file requirements/fuzz.lock
+	$(LOCK) $(ARGS) --group bench --constraint requirements/test.lock --output-file requirements/bench.lock
 
 clean: ## remove what the other recipes made
 	rm -rf $(VENV) .clients tests/clients/js/node_modules .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
@@ -94,6 +104,7 @@ $(BIN)/pip:
 $(VENV)/%.stamp: requirements/%.lock pyproject.toml | $(BIN)/pip
 	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r $<
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@$(BIN)/python -m compileall -q src  # where Python is told to write no bytecode, each start would compile it all
 	@touch $@
 
 # The JavaScript client needs Node.js. Root on Debian installs it; elsewhere its tests are skipped, and say so.

@@ -241,9 +241,10 @@ def main() -> None:
     parser.add_argument("--server-pid", type=int, required=True)
     parser.add_argument("--table", required=True)
     parser.add_argument("--entities", type=int, required=True)
+    parser.add_argument("--first", type=int, default=0, help="where inserts begin")
     parser.add_argument("--seconds", type=float, required=True)
     arguments = parser.parse_args()
-    target = Target(port=arguments.port, table=arguments.table, entities=arguments.entities)
+    target = Target(port=arguments.port, table=arguments.table, entities=arguments.entities, first=arguments.first)
     # A collection would stop the generator in mid-measure; a run is too short to need one.
     gc.disable()
     try:

@@ -1,18 +1,17 @@
-"""The figures as text: Markdown that can be read in a terminal too."""
+"""The comparison as text: Markdown that can be read in a terminal too."""
 
 import os
 import platform
-import shlex
-from dataclasses import dataclass, field
-from datetime import date
 from importlib.metadata import version
 from pathlib import Path
 from statistics import median
 
 import apsw
 
+from measure import Record
 from rowkey import __version__
 from servers import AZURITE, AZURITE_PACKAGE, HTTP_FLOOR, ROWKEY, azurite_version, node_version
+from tables import Table, figure, made_by, ratio, section
 from workloads import FLOORS, WORKLOADS, Result, Workload
 
 SERVERS = (ROWKEY.name, AZURITE.name)
@@ -29,7 +28,7 @@ FIGURES = (
 )
 
 EXPLANATION = """\
-## What the measures mean
+### What the measures mean
 
 * Both servers run on the same machine with their default settings and get the same requests.
   Each is paused while the other is measured, and they take turns in every round.
@@ -59,30 +58,28 @@ EXPLANATION = """\
 """
 
 
-@dataclass(slots=True)
-class Record:
-    """All that was measured, by name of the measure and of the server, one value for each round."""
-
-    results: dict[tuple[str, str], list[Result]] = field(default_factory=dict)
-    figures: dict[tuple[str, str], list[float]] = field(default_factory=dict)
-    failures: dict[tuple[str, str], str] = field(default_factory=dict)
-
-
 def report(record: Record, *, entities: int, rounds: int, arguments: list[str]) -> str:
     """Return what was measured, where, and how; EXPLANATION says what it means."""
     parts = [
-        "# Benchmarks\n",
-        f"Made by `{shlex.join(['python', 'bench/run.py', *arguments])}` on {date.today().isoformat()}.",
+        "## Beside Azurite\n",
+        made_by("run.py", arguments),
         f"{entities} entities in the filled table; medians of {rounds} round{'s' * (rounds > 1)}.\n",
         *(f"* {line}" for line in machine()),
+        f"* Azurite {azurite_version()} on Node.js {node_version()}" if AZURITE_PACKAGE.exists() else "* no Azurite",
         "",
-        *_section("Rate and CPU time", workload_table(record)),
-        *_section("Latency", latency_table(record)),
-        *_section("Start and memory", figure_table(record)),
-        *_section("Floors", floor_table(record)),
+        *section("Rate and CPU time", workload_table(record)),
+        "![Operations a second](charts/rate.svg)\n",
+        "![CPU time for one operation](charts/cpu.svg)\n",
+        *section("Latency", latency_table(record)),
+        *section("Start and memory", figure_table(record)),
+        *section("Floors", floor_table(record)),
     ]
     if record.failures:
-        parts += ["## Failed\n", *(f"* {name}, {server}: {why}" for (name, server), why in record.failures.items()), ""]
+        parts += [
+            "### Failed\n",
+            *(f"* {name}, {server}: {why}" for (name, server), why in record.failures.items()),
+            "",
+        ]
     return "\n".join(parts) + "\n"
 
 
@@ -94,13 +91,10 @@ def machine() -> list[str]:
         f"{models[0] if models else 'unknown CPU'}, {os.cpu_count()} cores, {platform.system()} {platform.release()}",
         f"Python {platform.python_version()}, uvloop {version('uvloop')}, SQLite {apsw.sqlite_lib_version()}",
         f"Rowkey {__version__}",
-        f"Azurite {azurite_version()} on Node.js {node_version()}" if AZURITE_PACKAGE.exists() else "no Azurite",
     ]
 
 
 # --- tables -----------------------------------------------------------------------------------------------------------
-
-Table = list[tuple[str, ...]]
 
 
 def workload_table(record: Record) -> Table:
@@ -112,10 +106,10 @@ def workload_table(record: Record) -> Table:
             (
                 workload.title,
                 *(_rate(record, workload.name, server) for server in SERVERS),
-                _ratio(_rates(ours), _rates(theirs)),
-                _figure(_cpus(ours)),
-                _figure(_cpus(theirs)),
-                _ratio(_cpus(ours), _cpus(theirs)),
+                ratio(_rates(ours), _rates(theirs)),
+                figure(_cpus(ours)),
+                figure(_cpus(theirs)),
+                ratio(_cpus(ours), _cpus(theirs)),
             )
         )
     return rows
@@ -125,8 +119,8 @@ def latency_table(record: Record) -> Table:
     rows: Table = [("Measure, ms", "Rowkey p50", "Azurite p50", "Rowkey p99", "Azurite p99")]
     for workload in _measured(record):
         both = [record.results.get((workload.name, server), []) for server in SERVERS]
-        middles = (_figure([result.p50_ms for result in results]) for results in both)
-        tails = (_figure([result.p99_ms for result in results]) for results in both)
+        middles = (figure([result.p50_ms for result in results]) for results in both)
+        tails = (figure([result.p99_ms for result in results]) for results in both)
         rows.append((workload.title, *middles, *tails))
     return rows
 
@@ -136,7 +130,7 @@ def figure_table(record: Record) -> Table:
     for name, title in FIGURES:
         ours, theirs = (record.figures.get((name, server), []) for server in SERVERS)
         if ours or theirs:
-            rows.append((title, _figure(ours), _figure(theirs), _ratio(ours, theirs)))
+            rows.append((title, figure(ours), figure(theirs), ratio(ours, theirs)))
     return rows
 
 
@@ -155,11 +149,11 @@ def floor_table(record: Record) -> Table:
             (
                 floor.title,
                 _rate(record, floor.name, HTTP_FLOOR.name),
-                _figure(_cpus(results)),
-                _figure([result.p50_ms for result in results]),
-                _figure([result.p99_ms for result in results]),
-                _ratio(rates, _rates(results)),
-                _ratio(cpus, _cpus(results)),
+                figure(_cpus(results)),
+                figure([result.p50_ms for result in results]),
+                figure([result.p99_ms for result in results]),
+                ratio(rates, _rates(results)),
+                ratio(cpus, _cpus(results)),
             )
         )
     return rows
@@ -183,35 +177,9 @@ def _rate(record: Record, name: str, server: str) -> str:
     if (name, server) in record.failures:
         return "failed"
     results = record.results.get((name, server), [])
-    text = _figure(_rates(results))
+    text = figure(_rates(results))
     if results and median(result.generator_busy for result in results) > GENERATOR_BUSY_MAX:
         text += " (g)"
     if any(result.operations == 0 for result in results):
         text += " (c)"
     return text
-
-
-def _ratio(ours: list[float], theirs: list[float]) -> str:
-    """Return the median of the ratios, each taken within one round."""
-    return _figure([one / other for one, other in zip(ours, theirs, strict=False) if other])
-
-
-def _figure(values: list[float]) -> str:
-    """Return the median with three significant digits."""
-    if not values:
-        return "-"
-    value = median(values)
-    return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
-
-
-def _section(title: str, table: Table) -> list[str]:
-    """Return a heading and a Markdown table whose columns stand under each other; nothing for an empty table."""
-    if len(table) == 1:
-        return []
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    rule = tuple("-" * width for width in widths)
-    lines = [
-        "| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |"
-        for row in (table[0], rule, *table[1:])
-    ]
-    return [f"## {title}\n", *lines, ""]

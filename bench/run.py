@@ -5,9 +5,7 @@ take turns at the reads. A workload's floor follows it. Every measure is one run
 """
 
 import argparse
-import json
 import signal
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,22 +14,21 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from report import EXPLANATION, Record, report
+from document import write_section
+from measure import MIB, Record, last_entity, list_tables, load, new_table, run_measure, say
+from report import EXPLANATION, report
 from servers import (
     AZURITE,
     AZURITE_VERSION,
-    BENCH,
     CACHE,
     HTTP_FLOOR,
     ROWKEY,
     Kind,
     Server,
     ServerError,
-    ask,
     install_azurite,
     rowkey,
 )
-from signing import render_head
 from workloads import (
     FILL,
     FILLED_TABLE,
@@ -45,19 +42,13 @@ from workloads import (
     Result,
     Target,
     Workload,
-    point_query,
+    thousands,
 )
 
-DOCUMENT = BENCH.parent / "docs" / "benchmarks.md"
 ROUNDS = 3
 ENTITIES, QUICK_ENTITIES = 100_000, 10_000
 # A quick run is for a look: one round, and a third of the time for each measure.
 QUICK_SCALE = 1 / 3
-# A server that has not answered by then is taken to hang.
-MEASURE_SECONDS_MAX, FILL_SECONDS_MAX = 120.0, 1800.0
-# The end of what a failed script wrote, where the reason stands.
-STDERR_SHOWN = 1000
-MIB = 1 << 20
 
 
 @dataclass(slots=True)
@@ -96,15 +87,7 @@ class Bench:
             self.record.results.pop(key, None)
             say(*key, f"failed: {failure}")
         else:
-            self.keep_result(*key, result)
-
-    def keep_result(self, name: str, server_name: str, result: Result) -> None:
-        self.record.results.setdefault((name, server_name), []).append(result)
-        say(name, server_name, f"{result.rate_per_second:10.1f} /s {result.cpu_us:10.1f} µs CPU")
-
-    def keep_figure(self, name: str, server: Server, value: float) -> None:
-        self.record.figures.setdefault((name, server.kind.name), []).append(value)
-        say(name, server.kind.name, f"{value:10.1f}")
+            self.record.keep_result(*key, result)
 
 
 # --- the parts of a run -----------------------------------------------------------------------------------------------
@@ -118,7 +101,7 @@ def measure_empty(bench: Bench) -> None:
     for _ in range(bench.rounds):
         with new_servers(bench.kinds) as servers:
             for server in servers:
-                bench.keep_figure("start-empty", server, server.start(list_tables(server.port)) * 1000)
+                bench.record.keep_figure("start-empty", server.kind.name, server.start(list_tables(server.port)) * 1000)
                 server.pause()
             for workload in workloads:
                 for server in servers:
@@ -145,8 +128,8 @@ def measure_filled(bench: Bench) -> None:
             for server in servers:
                 server.stop()
                 filled = targets[server.kind.name][FILLED_TABLE]
-                bench.keep_figure("start-full", server, server.start(last_entity(filled)) * 1000)
-                bench.keep_figure("memory-restarted", server, server.rss_bytes() / MIB)
+                bench.record.keep_figure("start-full", server.kind.name, server.start(last_entity(filled)) * 1000)
+                bench.record.keep_figure("memory-restarted", server.kind.name, server.rss_bytes() / MIB)
                 server.pause()
         for _ in range(bench.rounds):
             for workload in workloads:
@@ -163,9 +146,9 @@ def fill(bench: Bench, server: Server, small: Target, filled: Target) -> None:
             result = load(FILL, filled, server_pid=server.pid, seconds=FILL.seconds)
         except MeasureError as failure:
             raise ServerError(f"{server.kind.name} could not be filled: {failure}") from failure
-        bench.keep_result(FILL.name, server.kind.name, result)
+        bench.record.keep_result(FILL.name, server.kind.name, result)
         server.wait_until_quiet()
-        bench.keep_figure("memory-full", server, server.rss_bytes() / MIB)
+        bench.record.keep_figure("memory-full", server.kind.name, server.rss_bytes() / MIB)
 
 
 def measure_floors(bench: Bench, workload: Workload) -> None:
@@ -174,7 +157,7 @@ def measure_floors(bench: Bench, workload: Workload) -> None:
         if floor.workload != workload.name:
             continue
         if floor.group is not None:
-            bench.keep_result(floor.name, HTTP_FLOOR.name, put_groups(floor.group, seconds=FLOOR_SECONDS))
+            bench.record.keep_result(floor.name, HTTP_FLOOR.name, put_groups(floor.group, seconds=FLOOR_SECONDS))
             continue
         with new_servers([HTTP_FLOOR]) as [shell]:
             shell.start(list_tables(shell.port))
@@ -198,61 +181,9 @@ def new_servers(kinds: list[Kind]) -> Iterator[list[Server]]:
                 server.stop()
 
 
-def list_tables(port: int) -> bytes:
-    return render_head("GET", "Tables", port=port)
-
-
-def last_entity(target: Target) -> bytes:
-    return point_query(target, target.entities - 1)
-
-
-def new_table(server: Server, table: str, *, entities: int) -> Target:
-    body = json.dumps({"TableName": table}).encode()
-    head = render_head("POST", "Tables", port=server.port, content_type="application/json", body_bytes=len(body))
-    try:
-        with server.awake():
-            status = ask(server.port, head + body)
-    except OSError as failure:
-        raise ServerError(f"{server.kind.name} is gone: {failure}") from failure
-    if status != 204:
-        raise ServerError(f"{server.kind.name} answered {status} to the creation of a table")
-    return Target(port=server.port, table=table, entities=entities)
-
-
-def load(workload: Workload, target: Target, *, server_pid: int, seconds: float) -> Result:
-    """Run the load generator; raises MeasureError with its reason."""
-    return run_measure(
-        "load.py",
-        workload.name,
-        f"--port={target.port}",
-        f"--server-pid={server_pid}",
-        f"--table={target.table}",
-        f"--entities={target.entities}",
-        f"--seconds={seconds}",
-        seconds_max=FILL_SECONDS_MAX if workload is FILL else MEASURE_SECONDS_MAX,
-    )
-
-
 def put_groups(group: int, *, seconds: float) -> Result:
     with TemporaryDirectory(dir=CACHE, prefix="data-") as folder:
         return run_measure("floors.py", "store", f"--folder={folder}", f"--group={group}", f"--seconds={seconds}")
-
-
-def run_measure(script: str, *arguments: str, seconds_max: float = MEASURE_SECONDS_MAX) -> Result:
-    """Run one of our scripts to its end and read the Result that it prints."""
-    command = [sys.executable, str(BENCH / script), *arguments]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=seconds_max, check=False)
-    except subprocess.TimeoutExpired as error:
-        raise MeasureError(f"no end after {seconds_max:.0f} s") from error
-    if done.returncode:
-        raise MeasureError(done.stderr.strip()[-STDERR_SHOWN:])
-    return Result(**json.loads(done.stdout))
-
-
-def say(name: str, server_name: str, text: str) -> None:
-    """Show progress, apart from the report."""
-    print(f"{name:18} {server_name:8} {text}", file=sys.stderr)
 
 
 # --- the command ------------------------------------------------------------------------------------------------------
@@ -260,6 +191,8 @@ def say(name: str, server_name: str, text: str) -> None:
 
 def main() -> None:
     arguments = parse_arguments()
+    if arguments.write:
+        import charts  # and so fail now, not at the end, where matplotlib is missing
     # A run that is told to end stops its servers too.
     signal.signal(signal.SIGTERM, lambda signum, _frame: sys.exit(128 + signum))
     kinds = [kind for kind in (rowkey(arguments.workers), AZURITE) if arguments.server in (None, kind.name)]
@@ -281,9 +214,11 @@ def main() -> None:
         sys.exit(str(failure))
     text = report(bench.record, entities=bench.entities, rounds=bench.rounds, arguments=sys.argv[1:])
     print(text)
+    bench.record.write(CACHE / "run.json")
     if arguments.write:
-        DOCUMENT.parent.mkdir(exist_ok=True)
-        DOCUMENT.write_text(text + EXPLANATION)
+        charts.draw_rates(bench.record)
+        charts.draw_cpu(bench.record)
+        write_section("run.py", text + EXPLANATION)
     if bench.record.failures:
         sys.exit("some measures failed")
 
@@ -299,16 +234,8 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument(
         "--azurite", default=AZURITE_VERSION, help=f"the version to compare with (default {AZURITE_VERSION})"
     )
-    parser.add_argument("--write", action="store_true", help="write docs/benchmarks.md as well")
+    parser.add_argument("--write", action="store_true", help="write docs/benchmarks.md and its charts as well")
     return parser.parse_args()
-
-
-def thousands(text: str) -> int:
-    """Read a number of entities: whole pages, and whole batches."""
-    entities = int(text)
-    if entities < 1000 or entities % 1000:
-        raise argparse.ArgumentTypeError("the number of entities must be a multiple of 1000")
-    return entities
 
 
 if __name__ == "__main__":

@@ -4,12 +4,14 @@ Every entity has the same size to the byte, so a body is made by putting a row k
 and every request of a workload has the same length. Requests are made ahead of need, never while the clock waits.
 """
 
+import argparse
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import count, cycle, islice
 from urllib.parse import quote
 
+from rowkey.odata.tokens import write_token
 from signing import ACCOUNT, MINIMAL_METADATA, NO_METADATA, Fresh, render_head
 
 PARTITION_KEY = "p"
@@ -41,11 +43,12 @@ class MeasureError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The table that a load drives, and how many entities it holds, or is to hold."""
+    """The table that a load drives, how many entities it holds, or is to hold, and where inserts begin."""
 
     port: int
     table: str
     entities: int
+    first: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,21 +110,33 @@ class Result:
         )
 
 
+def thousands(text: str) -> int:
+    """Read a number of entities: whole pages, and whole batches."""
+    entities = int(text)
+    if entities < 1000 or entities % 1000:
+        raise argparse.ArgumentTypeError("the number of entities must be a multiple of 1000")
+    return entities
+
+
 # --- entities ---------------------------------------------------------------------------------------------------------
 
 _FIELDS = (
-    b'{"PartitionKey":"p","RowKey":"%08d","Name":"Ada Lovelace","Email":"ada@example.org","City":"London",'
+    b'{"PartitionKey":"p","RowKey":"%08d%b","Name":"Ada Lovelace","Email":"ada@example.org","City":"London",'
     b'"Number":%07d,"Price@odata.type":"Edm.Double","Price":1234.5,"Total@odata.type":"Edm.Int64",'
     b'"Total":"9007199254740993","Active":true,"Created@odata.type":"Edm.DateTime",'
     b'"Created":"2026-01-02T03:04:05.1234567Z","Owner@odata.type":"Edm.Guid",'
-    b'"Owner":"c9da6455-213d-42c9-9a79-3e9149a57833","Notes":"'
+    b'"Owner":"c9da6455-213d-42c9-9a79-3e9149a57833","Notes":"%b"}'
 )
-_TEMPLATE = _FIELDS + b"x" * (ENTITY_BYTES - len(_FIELDS % (0, 0)) - len(b'"}')) + b'"}'
+_NOTES = b"x" * (ENTITY_BYTES - len(_FIELDS % (0, b"", 0, b"")))
 
 
-def entity_json(index: int, entities: int) -> bytes:
-    """Return the entity as sent: 1 KiB, ten properties of seven types; ten entities of a table share a Number."""
-    return _TEMPLATE % (index, NUMBER_BASE + index % (entities // FILTER_MATCHES))
+def entity_json(index: int, entities: int, *, suffix: bytes = b"") -> bytes:
+    """Return the entity as sent: 1 KiB, ten properties of seven types; ten entities of a table share a Number.
+
+    With a suffix to its row key it comes behind the one without, and has the same size.
+    """
+    number = NUMBER_BASE + index % (entities // FILTER_MATCHES)
+    return _FIELDS % (index, suffix, number, _NOTES[len(suffix) :])
 
 
 def row_key(index: int) -> str:
@@ -133,13 +148,21 @@ def row_key(index: int) -> str:
 
 def insert_requests(target: Target) -> Iterator[bytes]:
     """Insert one entity after another, in the order of their keys."""
-    head = Fresh(
-        lambda: render_head(
-            "POST", target.table, port=target.port, content_type="application/json", body_bytes=ENTITY_BYTES
-        )
-    )
-    for index in count():
+    head = Fresh(lambda: insert_head(target))
+    for index in count(target.first):
         yield head.get() + entity_json(index, target.entities)
+
+
+def scattered_insert_requests(target: Target) -> Iterator[bytes]:
+    """Insert entities at random places between those that are there."""
+    choose = random.Random(RANDOM_SEED + target.first)
+    head = Fresh(lambda: insert_head(target))
+    for number in count(target.first):
+        yield head.get() + entity_json(choose.randrange(target.entities), target.entities, suffix=b"%08d" % number)
+
+
+def insert_head(target: Target) -> bytes:
+    return render_head("POST", target.table, port=target.port, content_type="application/json", body_bytes=ENTITY_BYTES)
 
 
 def batch_requests(target: Target) -> Iterator[bytes]:
@@ -183,11 +206,7 @@ def page_query(target: Target, query: str, *, accept: str = NO_METADATA) -> byte
 
 
 def point_requests(target: Target) -> Iterator[bytes]:
-    choose = random.Random(RANDOM_SEED)
-    indexes = [choose.randrange(target.entities) for _ in range(RANDOM_REQUESTS)]
-    requests = Fresh(lambda: [point_query(target, index) for index in indexes])
-    for position in cycle(range(RANDOM_REQUESTS)):
-        yield requests.get()[position]
+    return _random_requests(target.entities, lambda index: point_query(target, index))
 
 
 def first_page_requests(target: Target, accept: str = NO_METADATA) -> Iterator[bytes]:
@@ -196,15 +215,32 @@ def first_page_requests(target: Target, accept: str = NO_METADATA) -> Iterator[b
         yield request.get()
 
 
+def inner_page_requests(target: Target) -> Iterator[bytes]:
+    """Ask for pages that begin anywhere in the table, each by the continuation token that would lead there."""
+
+    def page(first: int) -> bytes:
+        partition_token, row_token = quote(write_token(PARTITION_KEY)), quote(write_token(row_key(first)))
+        return page_query(target, f"{FIRST_PAGE}&NextPartitionKey={partition_token}&NextRowKey={row_token}")
+
+    return _random_requests(target.entities - PAGE_ENTITIES + 1, page)
+
+
 def range_requests(target: Target) -> Iterator[bytes]:
+    def entities(first: int) -> bytes:
+        text = (
+            f"PartitionKey eq '{PARTITION_KEY}'"
+            f" and RowKey ge '{row_key(first)}' and RowKey lt '{row_key(first + BATCH_ENTITIES)}'"
+        )
+        return page_query(target, "$filter=" + quote(text))
+
+    return _random_requests(target.entities - BATCH_ENTITIES, entities)
+
+
+def _random_requests(places: int, request: Callable[[int], bytes]) -> Iterator[bytes]:
+    """Ask at random places of a table, again and again for the same ones."""
     choose = random.Random(RANDOM_SEED)
-    firsts = [choose.randrange(target.entities - BATCH_ENTITIES) for _ in range(RANDOM_REQUESTS)]
-    filters = [
-        f"PartitionKey eq '{PARTITION_KEY}'"
-        f" and RowKey ge '{row_key(first)}' and RowKey lt '{row_key(first + BATCH_ENTITIES)}'"
-        for first in firsts
-    ]
-    requests = Fresh(lambda: [page_query(target, "$filter=" + quote(text)) for text in filters])
+    indexes = [choose.randrange(places) for _ in range(RANDOM_REQUESTS)]
+    requests = Fresh(lambda: [request(index) for index in indexes])
     for position in cycle(range(RANDOM_REQUESTS)):
         yield requests.get()[position]
 
@@ -238,16 +274,22 @@ WRITE_SECONDS = 5.0
 READ_SECONDS = 3.0
 
 
-def _inserts(connections: int) -> Workload:
+def _inserts(
+    connections: int,
+    *,
+    name: str = "insert",
+    title: str = "insert",
+    requests: Callable[[Target], Iterator[bytes]] = insert_requests,
+) -> Workload:
     return Workload(
-        name=f"insert-{connections}",
-        title=f"insert, {_connections(connections)}",
+        name=f"{name}-{connections}",
+        title=f"{title}, {_connections(connections)}",
         connections=connections,
         seconds=WRITE_SECONDS,
         status=204,
         mark=NO_ENTITY,
         marks=0,
-        requests=insert_requests,
+        requests=requests,
         table=OWN_TABLE,
     )
 
@@ -353,7 +395,14 @@ MEASURED = (
     ),
 )
 
-WORKLOADS = {workload.name: workload for workload in (FILL, *MEASURED)}
+# What `growth.py` measures besides: tables of all sizes get the same requests, at places all over them.
+INNER_PAGE = _pages("page-inner", "page of 1000, anywhere", PAGE_ENTITIES, inner_page_requests)
+SCATTERED_INSERTS = _inserts(32, name="scatter", title="insert at random keys", requests=scattered_insert_requests)
+
+WORKLOADS = {workload.name: workload for workload in (FILL, *MEASURED, INNER_PAGE, SCATTERED_INSERTS)}
+
+GROWTH_READS = (WORKLOADS["get-8"], WORKLOADS["range-100"], INNER_PAGE)
+GROWTH_WRITES = (WORKLOADS["insert-32"], SCATTERED_INSERTS)
 
 FLOOR_SECONDS = 2.0
 

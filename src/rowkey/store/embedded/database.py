@@ -22,8 +22,8 @@ from rowkey.store.embedded.mark import MARK_NAME, log_of, missing_frames
 
 log = logging.getLogger(__name__)
 
-CHECKED_AT_OPEN_BYTES_MAX = 64 * 1024 * 1024
-"""The largest database that is checked whole when it is opened: about 0.2 s."""
+CHECKED_AT_OPEN_BYTES_MAX = 24 * 1024 * 1024
+"""The largest database that is checked whole when it is opened: about 0.1 s."""
 
 WHAT_TO_DO = (
     "`rowkey check` says what is damaged, and `rowkey salvage` brings what is not into a new folder "
