@@ -35,7 +35,7 @@ from report import machine
 from rowkey.model.entity import Key
 from rowkey.model.key_range import KeyRange
 from rowkey.model.writes import Condition, Mode, Write
-from rowkey.store.interface import Table
+from rowkey.store.interface import Scan, Table
 from rowkey.store.postgres.schema import init
 from rowkey.store.postgres.store import PostgresStore
 from tests.postgres import Postgres, find_programs
@@ -258,9 +258,7 @@ def scan_page(bench: Bench, store: PostgresStore, _own: Table, _number: int) -> 
     partition = KeyRange(Key(PARTITION_KEY, ""), Key(PARTITION_KEY + "\0", ""))
 
     async def scan() -> None:
-        page = await store.scan(
-            bench.table, [partition], limit=PAGE_ENTITIES, bytes_max=2**22, seconds_max=5, predicate=None
-        )
+        page = await store.scan(bench.table, Scan([partition], limit=PAGE_ENTITIES))
         if page.count != PAGE_ENTITIES:
             raise AssertionError(page.count)
 

@@ -27,6 +27,7 @@ from rowkey.model.key_range import WHOLE_TABLE
 from rowkey.model.rights import Right
 from rowkey.payload.access_policies import write_policies
 from rowkey.service import Service
+from rowkey.store.interface import Scan
 from rowkey.store.memory.store import MemoryStore
 from rowkey.wire.request import Request, Response
 from tests.auth.conftest import account_sas, query_of, table_sas, tampered
@@ -291,10 +292,9 @@ class Bench:
     async def contents(self) -> object:
         """Everything that is stored."""
         tables = await self.store.list_tables(ACCOUNT, "", 100)
-        limits = {"limit": 1000, "bytes_max": 10**9, "seconds_max": 10, "predicate": None}
+        scan = Scan([WHOLE_TABLE], bytes_max=10**9, seconds_max=10)
         return [
-            (table, await self.store.get_policies(table), await self.store.scan(table, [WHOLE_TABLE], **limits))  # type: ignore[arg-type]
-            for table in tables
+            (table, await self.store.get_policies(table), await self.store.scan(table, scan)) for table in tables
         ], await self.store.get_properties(ACCOUNT)
 
 

@@ -14,6 +14,7 @@ from rowkey.observe import analytics as module
 from rowkey.observe.analytics import Analytics
 from rowkey.observe.metrics_tables import HOUR_TABLES, MINUTE_TABLES, ensure_metrics_tables
 from rowkey.observe.transaction import Outcome
+from rowkey.store.interface import Scan
 from rowkey.store.memory.store import MemoryStore
 from tests.observe.samples import (
     ACCOUNT,
@@ -74,7 +75,7 @@ async def rows(store: Store, name: str) -> dict[tuple[str, str], dict[str, objec
     table = await store.find_table(ACCOUNT, name)
     if table is None:
         return {}
-    page = await store.scan(table, (WHOLE_TABLE,), limit=1000, bytes_max=10**7, seconds_max=60, predicate=None)
+    page = await store.scan(table, Scan([WHOLE_TABLE], bytes_max=10**7, seconds_max=60))
     entities = [orjson.loads(text) for text in split_entities(page.text)]
     return {(entity["PartitionKey"], entity["RowKey"]): entity for entity in entities}
 

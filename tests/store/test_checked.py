@@ -12,7 +12,7 @@ from rowkey.model.entity import Entity, Key, compose_entity
 from rowkey.model.key_range import FIRST_KEY, WHOLE_TABLE, KeyRange
 from rowkey.model.writes import Condition, Mode, Write
 from rowkey.store.checked import CheckedStore, split_page, verify_wire_text
-from rowkey.store.interface import NO_SECTIONS, Index, OutcomeUnknown, Page, StoreUnavailable, Table
+from rowkey.store.interface import NO_SECTIONS, Index, OutcomeUnknown, Page, Scan, StoreUnavailable, Table
 from rowkey.store.testing.samples import delete, insert, int32, scan_page
 
 TABLE = Table("account", "Things", 1, 1)
@@ -44,7 +44,7 @@ class ScriptedStore:
     async def write(self, table: Table, writes: Sequence[Write]) -> Any:
         return self._say()
 
-    async def scan(self, table: Table, ranges: Sequence[KeyRange], **limits: Any) -> Any:
+    async def scan(self, table: Table, scan: Scan) -> Any:
         return self._say()
 
     async def get_policies(self, table: Table) -> Any:

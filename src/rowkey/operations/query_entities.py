@@ -7,7 +7,7 @@ from typing import Self
 
 from rowkey.model.entity import Key
 from rowkey.model.key_range import KeyRange
-from rowkey.model.limits import PAGE_BYTES_MAX, PAGE_SECONDS_MAX
+from rowkey.model.limits import PAGE_SECONDS_MAX
 from rowkey.model.rights import Right
 from rowkey.odata.continuation import read_entity_start, write_continuation
 from rowkey.odata.options import read_select, read_timeout, read_top
@@ -16,7 +16,7 @@ from rowkey.odata.planner import QueryPlan, clip, plan_query, within
 from rowkey.operations.operation import Operation, require_table
 from rowkey.payload.answer_body import write_feed
 from rowkey.payload.views import EntityView, shape_of
-from rowkey.store.interface import Page, Store
+from rowkey.store.interface import Page, Scan, Store
 from rowkey.wire.call import Call
 from rowkey.wire.media import Format, body_format, content_type
 from rowkey.wire.request import Response
@@ -59,16 +59,15 @@ class QueryEntities(Operation):
     async def run(self, store: Store, account: str) -> Page:
         table = await require_table(store, account, self.table)
         ranges = self.plan.ranges if self.start is None else clip(self.plan.ranges, self.start)
-        return await store.scan(
-            table,
+        scan = Scan(
             ranges,
             limit=self.top,
-            bytes_max=PAGE_BYTES_MAX,
             seconds_max=self.seconds,
             predicate=self.plan.residual,
             shape=shape_of(self.format, self.select),
             client=self.client,
         )
+        return await store.scan(table, scan)
 
     def respond(self, call: Call, result: Page) -> Response:
         address = call.address

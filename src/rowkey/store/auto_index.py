@@ -9,15 +9,13 @@ import asyncio
 import logging
 import time
 from collections import OrderedDict, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from rowkey.errors import ServiceError
 from rowkey.model.edm import EdmType
-from rowkey.model.key_range import WHOLE_TABLE, KeyRange
-from rowkey.model.limits import PAGE_BYTES_MAX
-from rowkey.model.shape import WHOLE, Shape
+from rowkey.model.key_range import WHOLE_TABLE
 from rowkey.odata.ast import And, Comparison, Filter, Or
-from rowkey.store.interface import Page, Store, Table
+from rowkey.store.interface import Page, Scan, Store, Table
 
 log = logging.getLogger(__name__)
 
@@ -57,28 +55,9 @@ class AutoIndexStore:
         self.get_properties = inner.get_properties
         self.set_properties = inner.set_properties
 
-    async def scan(
-        self,
-        table: Table,
-        ranges: Sequence[KeyRange],
-        *,
-        limit: int,
-        bytes_max: int,
-        seconds_max: float,
-        predicate: Filter | None,
-        shape: Shape = WHOLE,
-        client: str = "",
-    ) -> Page:
-        page = await self._inner.scan(
-            table,
-            ranges,
-            limit=limit,
-            bytes_max=bytes_max,
-            seconds_max=seconds_max,
-            predicate=predicate,
-            shape=shape,
-            client=client,
-        )
+    async def scan(self, table: Table, scan: Scan) -> Page:
+        page = await self._inner.scan(table, scan)
+        predicate = scan.predicate
         if predicate is not None and page.looked_at >= max(LOOKED_AT_MIN, RARE * page.count):
             for comparison in comparisons_to_index(predicate):
                 self._hold_against(table, comparison)
@@ -117,12 +96,7 @@ class AutoIndexStore:
         why = f"{TIMES_MIN} pages of filters on it each looked at more than {LOOKED_AT_MIN:,} entities"
         try:
             sample = await self._inner.scan(
-                table,
-                [WHOLE_TABLE],
-                limit=RARE,
-                bytes_max=PAGE_BYTES_MAX,
-                seconds_max=_SAMPLE_SECONDS_MAX,
-                predicate=comparison,
+                table, Scan([WHOLE_TABLE], limit=RARE, seconds_max=_SAMPLE_SECONDS_MAX, predicate=comparison)
             )
             if sample.looked_at < RARE * sample.count:
                 log.info("no index is added on %s: %s, but many have what is asked for", what, why)

@@ -30,8 +30,7 @@ from rowkey.model.entity import Entity, Key, compose_entity, members_of, wire_me
 from rowkey.model.key_range import KeyRange, key_order
 from rowkey.model.shape import WHOLE, Shape, shape_texts
 from rowkey.model.writes import Mode, Write
-from rowkey.odata.ast import Filter
-from rowkey.store.interface import Index, OutcomeUnknown, Page, Store, StoreDamaged, StoreUnavailable, Table
+from rowkey.store.interface import Index, OutcomeUnknown, Page, Scan, Store, StoreDamaged, StoreUnavailable, Table
 
 T = TypeVar("T")
 
@@ -103,39 +102,19 @@ class CheckedStore:
             _verify_result(write, entity)
         return results
 
-    async def scan(
-        self,
-        table: Table,
-        ranges: Sequence[KeyRange],
-        *,
-        limit: int,
-        bytes_max: int,
-        seconds_max: float,
-        predicate: Filter | None,
-        shape: Shape = WHOLE,
-        client: str = "",
-    ) -> Page:
-        given = tuple(ranges)
+    async def scan(self, table: Table, scan: Scan) -> Page:
+        given = tuple(scan.ranges)
         _verify_ranges(given)
         try:
             with _only(TableNotFound):
-                page = await self.inner.scan(
-                    table,
-                    ranges,
-                    limit=limit,
-                    bytes_max=bytes_max,
-                    seconds_max=seconds_max,
-                    predicate=predicate,
-                    shape=shape,
-                    client=client,
-                )
+                page = await self.inner.scan(table, scan)
         finally:
-            assert tuple(ranges) == given, "the arguments of a scan were modified"
-        assert page.count <= limit
-        if shape == WHOLE:
+            assert tuple(scan.ranges) == given, "the arguments of a scan were modified"
+        assert page.count <= scan.limit
+        if scan.shape == WHOLE:
             _verify_page(page, given)
         else:
-            _verify_shaped_page(page, shape)
+            _verify_shaped_page(page, scan.shape)
         return page
 
     async def get_policies(self, table: Table) -> str:

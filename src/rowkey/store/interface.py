@@ -26,6 +26,7 @@ from typing import NamedTuple, Protocol
 from rowkey.errors import InternalError, OperationTimedOut, ServerBusy
 from rowkey.model.entity import Entity, Key
 from rowkey.model.key_range import KeyRange
+from rowkey.model.limits import PAGE_BYTES_MAX, PAGE_ITEMS_MAX, PAGE_SECONDS_MAX
 from rowkey.model.shape import WHOLE, Shape
 from rowkey.model.writes import Write
 from rowkey.odata.ast import Filter
@@ -38,6 +39,21 @@ class Table(NamedTuple):
     name: str
     identity: int
     created: int
+
+
+class Scan(NamedTuple):
+    """What one page of a table is to hold, and when it is to end.
+
+    Entities within `ranges` (ascending, disjoint) that satisfy `predicate`, in a shape. `client` says whose scan it is.
+    """
+
+    ranges: Sequence[KeyRange]
+    limit: int = PAGE_ITEMS_MAX
+    bytes_max: int = PAGE_BYTES_MAX
+    seconds_max: float = PAGE_SECONDS_MAX
+    predicate: Filter | None = None
+    shape: Shape = WHOLE
+    client: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,24 +130,12 @@ class Store(Protocol):
         what `apply_write` raises, with `index` set to the position of the first write that failed.
         """
 
-    async def scan(
-        self,
-        table: Table,
-        ranges: Sequence[KeyRange],
-        *,
-        limit: int,
-        bytes_max: int,
-        seconds_max: float,
-        predicate: Filter | None,
-        shape: Shape = WHOLE,
-        client: str = "",
-    ) -> Page:
-        """One page of the entities within `ranges` (ascending, disjoint) that satisfy `predicate`, in a shape.
+    async def scan(self, table: Table, scan: Scan) -> Page:
+        """One page of the entities that `scan` asks for; raises TableNotFound where the table is gone.
 
         The page ends with `limit` entities, or at about `bytes_max` of their wire text, or after `seconds_max` seconds,
         whichever comes first; the limits may leave it empty. Where scans have to wait, clients take turns, and while
-        somebody waits, a page may end sooner; `client` says whose scan it is. Raises TableNotFound where the table is
-        gone.
+        somebody waits, a page may end sooner.
         """
 
     async def get_policies(self, table: Table) -> str:

@@ -11,8 +11,7 @@ import apsw
 import orjson
 
 from rowkey.model.entity import Key, split_entities
-from rowkey.model.key_range import KeyRange
-from rowkey.model.shape import Shape, shape_text
+from rowkey.model.shape import shape_text
 from rowkey.odata.ast import Filter
 from rowkey.odata.evaluator import compile_filter
 from rowkey.store.embedded import statements
@@ -20,7 +19,7 @@ from rowkey.store.embedded.candidates import Candidates, Codes, choose_candidate
 from rowkey.store.embedded.checksums import load_page_checksums
 from rowkey.store.embedded.gatherer import Gatherer
 from rowkey.store.embedded.key_code import read_key, write_key, write_range
-from rowkey.store.interface import Page
+from rowkey.store.interface import Page, Scan
 
 _DECIDED_AT_ONCE, _DECIDED_BYTES = 128, 512 * 1024
 """Candidates that Python decides about between two statements: it keeps the interpreter from the event loop for about
@@ -70,23 +69,19 @@ class PageScan:
         self,
         connection: apsw.Connection,
         prefix: bytes,
-        *,
-        limit: int,
-        bytes_max: int,
-        seconds_max: float,
-        shape: Shape,
+        scan: Scan,
         gatherer: Gatherer,
-        hurried: Event | None = None,
+        hurried: Event,
     ) -> None:
         """`hurried` is set while somebody waits: the page then ends after a turn."""
         self._connection = connection
-        self._shape = shape
-        self._gatherer = gatherer
         self._prefix = prefix
-        self._limit = limit
-        self._bytes_left = bytes_max
+        self._wanted = scan
+        self._gatherer = gatherer
+        self._limit = scan.limit
+        self._bytes_left = scan.bytes_max
         now = time.monotonic()
-        self._deadline = now + seconds_max
+        self._deadline = now + scan.seconds_max
         self._turn_end = now + _TURN_SECONDS
         self._hurried = hurried
         self._texts: list[str] = []
@@ -95,20 +90,20 @@ class PageScan:
         self._measured: dict[bytes, tuple[int, int, bytes]] = {}
         """Count, size and last key of whole ranges, by their start."""
 
-    def run(self, ranges: Sequence[KeyRange], predicate: Filter | None) -> Page:
-        """The page of these ranges: scan them in order until one of the bounds is met."""
-        codes = [write_range(self._prefix, key_range) for key_range in ranges]
+    def run(self) -> Page:
+        """The page: go through the ranges in order until one of the bounds is met."""
+        codes, predicate = self._codes(), self._wanted.predicate
         with self._one_moment():
             if predicate is None:
                 return self._gather(codes, None)
             candidates = choose_candidates(self._connection, self._prefix, predicate, codes)
             return self._gather(codes, _FilteredScan(predicate, candidates))
 
-    def run_if_small(self, ranges: Sequence[KeyRange], predicate: Filter | None) -> Page | None:
+    def run_if_small(self) -> Page | None:
         """The page, if it takes no longer to gather than to hand over to a thread and to hear of it again."""
-        if len(ranges) > _SMALL_RANGES:
+        if len(self._wanted.ranges) > _SMALL_RANGES:
             return None
-        codes = [write_range(self._prefix, key_range) for key_range in ranges]
+        codes, predicate = self._codes(), self._wanted.predicate
         with self._one_moment():
             if predicate is None:
                 return self._gather(codes, None) if self._is_small(codes, predicate) else None
@@ -116,6 +111,9 @@ class PageScan:
             if candidates is None and self._is_small(codes, predicate):
                 candidates = Candidates(self._connection, predicate)
             return None if candidates is None else self._gather(codes, _FilteredScan(predicate, candidates))
+
+    def _codes(self) -> Codes:
+        return [write_range(self._prefix, key_range) for key_range in self._wanted.ranges]
 
     @contextmanager
     def _one_moment(self) -> Iterator[None]:
@@ -161,8 +159,7 @@ class PageScan:
     def _is_full(self) -> bool:
         if self._count >= self._limit or self._bytes_left <= 0:
             return True
-        is_hurried = self._hurried is not None and self._hurried.is_set()
-        return time.monotonic() > (self._turn_end if is_hurried else self._deadline)
+        return time.monotonic() > (self._turn_end if self._hurried.is_set() else self._deadline)
 
     def _first_of(self, codes: Codes) -> bytes | None:
         """The first key there is in any of these ranges."""
@@ -187,7 +184,9 @@ class PageScan:
             if not count:
                 return None
             if size <= self._bytes_left or count == 1:
-                self._texts.append(self._gatherer.gather(self._connection, self._prefix, start, last, self._shape))
+                self._texts.append(
+                    self._gatherer.gather(self._connection, self._prefix, start, last, self._wanted.shape)
+                )
                 self._count += count
                 self._bytes_left -= size
                 after = last + b"\0"
@@ -236,7 +235,7 @@ class PageScan:
         entities = orjson.loads(gathered)
         for entity, text in zip(entities, split_entities(gathered[1:-1]), strict=True):
             if filtered.matches(entity):
-                self._texts.append(shape_text(text, self._shape))
+                self._texts.append(shape_text(text, self._wanted.shape))
                 self._count += 1
                 self._bytes_left -= len(text)
         return write_key(self._prefix, Key(entities[-1]["PartitionKey"], entities[-1]["RowKey"])) + b"\0"

@@ -11,9 +11,6 @@ from pathlib import Path
 import apsw
 
 from rowkey.model.entity import Key
-from rowkey.model.key_range import KeyRange
-from rowkey.model.shape import WHOLE, Shape
-from rowkey.odata.ast import Filter
 from rowkey.store.embedded import statements
 from rowkey.store.embedded.catalogue import Catalogue
 from rowkey.store.embedded.catalogue_view import CatalogueView
@@ -22,7 +19,7 @@ from rowkey.store.embedded.indexes import list_indexes
 from rowkey.store.embedded.key_code import write_key
 from rowkey.store.embedded.reader import POINT_CACHE_KIB, end_transaction, open_reader
 from rowkey.store.embedded.scanner import Scanner
-from rowkey.store.interface import Index, Page, Table
+from rowkey.store.interface import Index, Page, Scan, Table
 
 
 class Reading(ABC):
@@ -37,31 +34,10 @@ class Reading(ABC):
         self._is_reading = False
         self._scanner = Scanner(database)
 
-    async def scan(
-        self,
-        table: Table,
-        ranges: Sequence[KeyRange],
-        *,
-        limit: int,
-        bytes_max: int,
-        seconds_max: float,
-        predicate: Filter | None,
-        shape: Shape = WHOLE,
-        client: str = "",
-    ) -> Page:
+    async def scan(self, table: Table, scan: Scan) -> Page:
         prefix = self._live_prefix(table)
         self._end_reading()
-        page = await self._scanner.page(
-            self._reader,
-            prefix,
-            ranges,
-            limit=limit,
-            bytes_max=bytes_max,
-            seconds_max=seconds_max,
-            predicate=predicate,
-            shape=shape,
-            client=client,
-        )
+        page = await self._scanner.page(self._reader, prefix, scan)
         self._live_prefix(table)  # deleted meanwhile: its entities may have been going while they were read
         return page
 

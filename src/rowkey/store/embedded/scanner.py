@@ -2,21 +2,19 @@
 
 import asyncio
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 import apsw
 
-from rowkey.model.key_range import KeyRange
-from rowkey.model.shape import Shape
-from rowkey.odata.ast import Filter
 from rowkey.store.embedded.damage import unreadable
 from rowkey.store.embedded.gatherer import Gatherer
 from rowkey.store.embedded.reader import SCAN_CACHE_KIB, PageScan, open_reader
 from rowkey.store.embedded.turns import Turns
-from rowkey.store.interface import Page
+from rowkey.store.interface import Page, Scan
 
 T = TypeVar("T")
 
@@ -34,45 +32,22 @@ class Scanner:
         self._local = threading.local()
         self._gatherer = Gatherer()
 
-    async def page(
-        self,
-        near: apsw.Connection,
-        prefix: bytes,
-        ranges: Sequence[KeyRange],
-        *,
-        limit: int,
-        bytes_max: int,
-        seconds_max: float,
-        predicate: Filter | None,
-        shape: Shape,
-        client: str,
-    ) -> Page:
-        """A page of a table's ranges; `near` is a connection of the loop's thread, outside of a transaction.
+    async def page(self, near: apsw.Connection, prefix: bytes, scan: Scan) -> Page:
+        """A page of a table; `near` is a connection of the loop's thread, outside of a transaction.
 
         What goes to the threads waits for the client's turn there, and ends sooner while another client waits.
         """
         hurried = threading.Event()
 
         def page_scan(connection: apsw.Connection) -> PageScan:
-            return PageScan(
-                connection,
-                prefix,
-                limit=limit,
-                bytes_max=bytes_max,
-                seconds_max=seconds_max,
-                shape=shape,
-                gatherer=self._gatherer,
-                hurried=hurried,
-            )
-
-        def run() -> Page:
-            return page_scan(self._connection()).run(ranges, predicate)
+            return PageScan(connection, prefix, scan, self._gatherer, hurried)
 
         try:
-            small = page_scan(near).run_if_small(ranges, predicate)
+            small = page_scan(near).run_if_small()
             if small is not None:
                 return small
-            return await self._turns.run(client, lambda: self._loop.run_in_executor(self._threads, run), hurried.set)
+            gathering = partial(self.run, lambda connection: page_scan(connection).run())
+            return await self._turns.run(scan.client, gathering, hurried.set)
         except apsw.Error as error:
             raise unreadable(self._database, error) from error
 

@@ -15,11 +15,10 @@ from rowkey.errors import ResourceNotFound, ServiceError, TableAlreadyExists, Ta
 from rowkey.model.datetimes import now_ticks
 from rowkey.model.entity import Entity, Key
 from rowkey.model.key_range import KeyRange, key_order
-from rowkey.model.shape import WHOLE, Shape, shape_text
+from rowkey.model.shape import shape_text
 from rowkey.model.writes import Write, apply_write
-from rowkey.odata.ast import Filter
 from rowkey.odata.evaluator import compile_filter
-from rowkey.store.interface import NO_SECTIONS, Index, Page, Table
+from rowkey.store.interface import NO_SECTIONS, Index, Page, Scan, Table
 
 
 class MemoryStore:
@@ -73,30 +72,19 @@ class MemoryStore:
             contents.put(write.key, entity)
         return results
 
-    async def scan(
-        self,
-        table: Table,
-        ranges: Sequence[KeyRange],
-        *,
-        limit: int,
-        bytes_max: int,
-        seconds_max: float,
-        predicate: Filter | None,
-        shape: Shape = WHOLE,
-        client: str = "",
-    ) -> Page:
+    async def scan(self, table: Table, scan: Scan) -> Page:
         contents = self._contents_of(table)
-        matches = None if predicate is None else compile_filter(predicate)
-        deadline = monotonic() + seconds_max
+        matches = None if scan.predicate is None else compile_filter(scan.predicate)
+        deadline = monotonic() + scan.seconds_max
         texts: list[str] = []
         size = 0
-        for position, key in enumerate(contents.keys_within(ranges)):
+        for position, key in enumerate(contents.keys_within(scan.ranges)):
             # The first entity is always looked at, so that a scan comes to its end with any limits.
-            if position > 0 and (len(texts) >= limit or size >= bytes_max or monotonic() >= deadline):
+            if position > 0 and (len(texts) >= scan.limit or size >= scan.bytes_max or monotonic() >= deadline):
                 return Page(",".join(texts), len(texts), key)
             text = contents.entities[key].text
             if matches is None or matches(orjson.loads(text)):
-                texts.append(shape_text(text, shape))
+                texts.append(shape_text(text, scan.shape))
                 size += len(text)
         return Page(",".join(texts), len(texts), None)
 

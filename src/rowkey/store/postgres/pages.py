@@ -14,9 +14,8 @@ import orjson
 
 from rowkey.model.entity import Key, split_entities
 from rowkey.model.key_range import KeyRange
-from rowkey.odata.ast import Filter
 from rowkey.odata.evaluator import compile_filter
-from rowkey.store.interface import Page
+from rowkey.store.interface import Page, Scan
 from rowkey.store.key_code import AFTER_ALL, code_of, text_of
 from rowkey.store.postgres import statements
 from rowkey.store.postgres.failures import SegmentGone
@@ -63,21 +62,14 @@ class _Gathered(NamedTuple):
 class PageScan:
     """The gathering of one page; it may be run again from the beginning."""
 
-    def __init__(
-        self,
-        segment: int,
-        ranges: Sequence[CodedRange],
-        *,
-        limit: int,
-        bytes_max: int,
-        seconds_max: float,
-        predicate: Filter | None,
-    ) -> None:
+    def __init__(self, segment: int, ranges: Sequence[CodedRange], scan: Scan) -> None:
+        """`ranges` are those of `scan` within the segment."""
+        predicate = scan.predicate
         self._segment = segment
         self._ranges = ranges
-        self._limit = limit
-        self._bytes_max = bytes_max
-        self._deadline = time.monotonic() + seconds_max
+        self._limit = scan.limit
+        self._bytes_max = scan.bytes_max
+        self._deadline = time.monotonic() + scan.seconds_max
         self._matches: Callable[[Any], bool] | None = None if predicate is None else compile_filter(predicate)
         self._needles = _NO_NEEDLES if predicate is None else narrow(predicate)
 

@@ -24,11 +24,9 @@ from typing import Any, Self
 
 from rowkey.errors import ResourceNotFound, TableAlreadyExists, TableNotFound
 from rowkey.model.entity import Entity, Key, json_string
-from rowkey.model.key_range import KeyRange
-from rowkey.model.shape import WHOLE, Shape, shape_texts
+from rowkey.model.shape import shape_texts
 from rowkey.model.writes import Write
-from rowkey.odata.ast import Filter
-from rowkey.store.interface import Index, Page, Table
+from rowkey.store.interface import Index, Page, Scan, Table
 from rowkey.store.key_code import code_of, text_of
 from rowkey.store.postgres import statements
 from rowkey.store.postgres.catalogue import Catalogue, KnownTable
@@ -193,37 +191,19 @@ class PostgresStore:
         self._turns.take(keys, begin)
         return answer
 
-    async def scan(
-        self,
-        table: Table,
-        ranges: Sequence[KeyRange],
-        *,
-        limit: int,
-        bytes_max: int,
-        seconds_max: float,
-        predicate: Filter | None,
-        shape: Shape = WHOLE,
-        client: str = "",
-    ) -> Page:
-        coded = [code_range(key_range) for key_range in ranges]
+    async def scan(self, table: Table, scan: Scan) -> Page:
+        coded = [code_range(key_range) for key_range in scan.ranges]
         while True:
             known = self._catalogue.get(table.identity) or await self._locate(table)
             position = known.position_of(coded[0].start[0]) if coded else 0
             inside, beyond = within_segment(coded, known.bounds, position)
-            scan = PageScan(
-                known.segments[position],
-                inside,
-                limit=limit,
-                bytes_max=bytes_max,
-                seconds_max=seconds_max,
-                predicate=predicate,
-            )
+            page_scan = PageScan(known.segments[position], inside, scan)
             try:
-                whole: Page = await self._pages.submit(scan.run)
+                whole: Page = await self._pages.submit(page_scan.run)
             except SegmentGone:
                 await self._locate_again(known)
                 continue
-            page = replace(whole, text=shape_texts(whole.text, shape))
+            page = replace(whole, text=shape_texts(whole.text, scan.shape))
             if page.next_key is None and beyond is not None:
                 return replace(page, next_key=Key(*map(text_of, beyond)))
             return page

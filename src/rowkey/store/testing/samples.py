@@ -13,7 +13,7 @@ from rowkey.model.shape import WHOLE, Shape
 from rowkey.model.writes import Condition, Mode, Write
 from rowkey.odata.ast import Constant, Filter
 from rowkey.store.checked import split_page, verify_wire_text
-from rowkey.store.interface import Page, Store, Table
+from rowkey.store.interface import Page, Scan, Store, Table
 
 ACCOUNT = "account"
 
@@ -181,9 +181,7 @@ async def scan_page(
     shape: Shape = WHOLE,
 ) -> Page:
     """One page, with limits that do not matter unless given."""
-    return await store.scan(
-        table, ranges, limit=limit, bytes_max=bytes_max, seconds_max=seconds_max, predicate=predicate, shape=shape
-    )
+    return await store.scan(table, Scan(ranges, limit, bytes_max, seconds_max, predicate, shape))
 
 
 async def scan_pages(
