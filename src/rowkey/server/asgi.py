@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
 from rowkey.errors import RequestBodyTooLarge, RequestUrlFailedToParse, ServiceError
-from rowkey.server.connection import Handler
+from rowkey.server.handler import Handler
 from rowkey.server.limits import Limits
 from rowkey.wire.request import Request, Response
 

@@ -15,11 +15,12 @@ waits for with what it waited for last time.
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine
-from typing import Any, Protocol, cast
+from collections.abc import Callable
+from typing import cast
 
 from rowkey.errors import InternalError, ServiceError
 from rowkey.server.driver import Driver
+from rowkey.server.handler import Handler
 from rowkey.server.held import Held
 from rowkey.server.limits import Limits
 from rowkey.server.outbox import Outbox
@@ -38,16 +39,6 @@ JOINED_BYTES_MAX = 64 * 1024
 """Bodies up to this size are copied behind their head and written at once; a copy is cheaper than a second write."""
 FAREWELL_SECONDS_MAX = 1.0
 """How long the end of the server waits for idle clients to end TLS in their turn; most are asleep."""
-
-
-class Handler(Protocol):
-    """What answers requests: `rowkey.service.Service`."""
-
-    def handle(self, request: Request) -> Coroutine[Any, Any, Response]:
-        """Answer a request; raises nothing but CancelledError."""
-
-    def refuse(self, refusal: ServiceError, request: Request | None = None) -> Response:
-        """The answer to something that did not become a request, or to a request whose body is refused."""
 
 
 class Connection(asyncio.Protocol):

@@ -9,7 +9,8 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from rowkey.server.connection import Connection, Handler
+from rowkey.server.connection import Connection
+from rowkey.server.handler import Handler
 from rowkey.server.held import Held
 from rowkey.server.limits import Limits
 from rowkey.server.outbox import Outbox
