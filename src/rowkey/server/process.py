@@ -120,13 +120,13 @@ async def serve_store(
             monitor.add(writes_gauge(lambda: embedded.waiting))
         stack.push_async_callback(monitor.stop)
         try:
-            await listener.start(settings.host, settings.port, tls, sockets)
-        except OSError as error:
-            raise AddressError(settings.host, settings.port) from error
-        try:
             metrics_port = await monitor.start()
         except OSError as error:
             raise AddressError(HOST, settings.metrics_port) from error
+        try:
+            await listener.start(settings.host, settings.port, tls, sockets)
+        except OSError as error:
+            raise AddressError(settings.host, settings.port) from error
         if metrics_port is not None:
             log.info("metrics are at http://%s:%d/metrics", HOST, metrics_port)
         analytics.start()
