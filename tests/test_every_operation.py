@@ -79,7 +79,8 @@ def in_json(level: str) -> Payload:
 
 JSON = tuple(in_json(level) for level in ("no", "minimal", "full"))
 IN_ATOM = Payload(
-    "Atom", "application/atom+xml", "application/atom+xml;charset=utf-8", "application/atom+xml", LAST_WITH_ATOM
+    *("Atom", "application/atom+xml", "application/atom+xml;type={};charset=utf-8", "application/atom+xml"),
+    LAST_WITH_ATOM,
 )
 IN_XML = Payload("XML", "application/xml", "application/xml", "application/xml")
 ODATA = (*JSON, IN_ATOM)
@@ -87,10 +88,12 @@ ODATA = (*JSON, IN_ATOM)
 
 def read(payload: Payload, response: Response) -> list[dict[str, str]]:
     """The entities or tables in an answer, which must have the format and the metadata that were asked for."""
-    assert response.header("Content-Type") == payload.answered
     if payload is IN_ATOM:
-        found = ElementTree.fromstring(response.body).iter(f"{{{METADATA}}}properties")
+        root = ElementTree.fromstring(response.body)
+        assert response.header("Content-Type") == payload.answered.format(root.tag.removeprefix(f"{{{ATOM}}}"))
+        found = root.iter(f"{{{METADATA}}}properties")
         return [{element.tag.removeprefix(f"{{{DATA}}}"): element.text or "" for element in one} for one in found]
+    assert response.header("Content-Type") == payload.answered
     body = json.loads(response.body)
     items: list[dict[str, str]] = body.get("value", [body])
     assert ("odata.metadata" in body) is ("nometadata" not in payload.accept)

@@ -114,9 +114,13 @@ class InvalidQuery(InvalidInput):
     default_layer = Layer.LIBRARY
 
 
-class InvalidETag(InvalidInput):
+class InvalidCondition(InvalidInput):
+    """A conditional header that the operation does not take."""
+
     default_layer = Layer.LIBRARY
 
+
+class InvalidETag(InvalidCondition):
     def __init__(self, etag: str) -> None:
         super().__init__(
             f"The etag value '{etag}' specified in one of the request headers is not valid. "
@@ -125,6 +129,9 @@ class InvalidETag(InvalidInput):
 
 
 class InvalidPath(InvalidInput):
+    """What looks like keys and is none; OData's own reader of paths refuses it."""
+
+    default_layer = Layer.LIBRARY
     message = "Bad Request - Error in query syntax."
 
 

@@ -57,19 +57,29 @@ from rowkey.wire.target import (
     ACCOUNT_ROOT,
     SECONDARY,
     Address,
+    ResourceKind,
     read_address,
     read_component,
     read_options,
     read_resource,
+    verify_query,
     without_signature,
 )
 from rowkey.wire.terms import Terms, fallback_terms, read_part_terms, read_terms
-from rowkey.wire.version import CLIENT_REQUEST_ID_SINCE, ERROR_CODE_HEADER_SINCE, Version, choose_version
+from rowkey.wire.version import (
+    CLIENT_REQUEST_ID_SINCE,
+    ERROR_CODE_HEADER_SINCE,
+    JSON_SINCE,
+    VERSION_HEADER_SINCE,
+    Version,
+    choose_version,
+)
 
 log = logging.getLogger(__name__)
 
 _SERVER = ("Server", f"Rowkey/{__version__}")
 _TUNNELLED = frozenset({"MERGE", "PUT", "DELETE", "PATCH"})
+_MADE_BY_POST = frozenset({ResourceKind.TABLES, ResourceKind.ENTITIES})
 _CLIENT_REQUEST_ID_LENGTH_MAX = 1024
 
 
@@ -104,18 +114,21 @@ class Service:
         request_id, now, terms = f"{self._id_prefix}{next(self._ids):012x}", now_ticks(), None
         properties = NO_SECTIONS
         address = grant = call = operation = result = failure = None
+        options: dict[str, str] = {}
         headers = request.headers
         try:
             signer = read_signer(request) if request.target[1:2] == "$" else None
             address = read_address(request, self._accounts, signer=signer)
             properties = await self._store.get_properties(address.account)
-            options = read_options(address.query) if address.query else {}
+            if address.query:
+                options = read_options(address.query)
             version = headers.get("x-ms-version")
             terms = read_terms(
-                choose_version(version, options) if "sig" in options else version,
+                choose_version(version, options) if "sig" in options and "authorization" not in headers else version,
                 headers.get("accept"),
                 options.get("$format"),
-                headers.get("maxdataserviceversion") or headers.get("dataserviceversion"),
+                headers.get("dataserviceversion"),
+                headers.get("maxdataserviceversion"),
             )
             grant = await self._authenticate(request, address, options, terms.version, now)
             call = self._open(request, address, options, terms, grant, request_id, now)
@@ -130,7 +143,9 @@ class Service:
             failure = type(error)
             if address is None and self._health is not None and (answer := self._health.answer(request)) is not None:
                 return answer
-            response = _refuse(error, request, terms, request_id, now)
+            if "comp" in options and error.layer in (Layer.ENGINE, Layer.LIBRARY):
+                error.layer = Layer.FRONT_END  # which alone looks after these addresses
+            response = _refuse(error, request, terms, request_id, now, call)
         except Exception:
             failure = InternalError
             log.exception("request %s failed: %s %s", request_id, request.method, without_signature(request.target))
@@ -176,7 +191,7 @@ class Service:
             return await self._authenticate_sas(request, address, options, now)
         if self._bearer is not None:
             if authorization is None:
-                if version.date >= BEARER_SINCE:
+                if (version.text or "") >= BEARER_SINCE:
                     raise self._bearer.challenge()
             elif authorization[:7].lower() == "bearer ":
                 token = authorization[7:].strip()
@@ -207,15 +222,9 @@ class Service:
 
     def refuse(self, error: ServiceError, request: Request | None = None) -> Response:
         """The answer to bytes that never became a request, or to one whose body was refused unread."""
-        request_id, now, terms = f"{self._id_prefix}{next(self._ids):012x}", now_ticks(), None
-        if request is None:
-            request = Request("", "", {})
-        else:
-            try:
-                terms = read_terms(request.headers.get("x-ms-version"), request.headers.get("accept"), None)
-            except ServiceError:
-                pass
-        response = _refuse(error, request, terms, request_id, now)
+        request_id, now = f"{self._id_prefix}{next(self._ids):012x}", now_ticks()
+        request = request or Request("", "", {})
+        response = _refuse(error, request, None, request_id, now)
         if self._observers:
             transaction = transaction_of(
                 request, response, request_id=request_id, started=now, ended=now, error=type(error)
@@ -237,14 +246,11 @@ class Service:
         """A request as a call: its resource, its method after X-HTTP-Method, its options."""
         headers = request.headers
         method = _read_method(request) if "x-http-method" in headers else request.method
-        if address.is_secondary and method not in READ_METHODS:
+        resource = ACCOUNT_ROOT if method == "OPTIONS" else read_resource(address.path)
+        if address.is_secondary and method not in READ_METHODS and resource.kind is not ResourceKind.BATCH:
             raise InsufficientAccountPermissions
         if "content-md5" in headers:
             _verify_md5(request)
-        if options:
-            read_timeout(options.get("timeout"))
-            verify_options(options)
-        resource = ACCOUNT_ROOT if method == "OPTIONS" else read_resource(address.path)
         if "comp" in options and method != "OPTIONS":
             resource = read_component(resource, options["comp"], options.get("restype"))
         return Call(
@@ -277,10 +283,21 @@ def _decode(call: Call) -> Operation:
     operation_type = route(call)
     grant = call.grant
     grant.permit(operation_type.right, call.resource.table)
+    if call.address.query and call.method != "OPTIONS":
+        _verify_options(call)
     operation = operation_type.decode(call)
     if grant.key_range is not None and not operation.confine(grant.key_range):
         raise grant.outside()
     return operation
+
+
+def _verify_options(call: Call) -> None:
+    """Raise what is wrong with the options that all operations have; OData's own mean nothing to the front end."""
+    options = call.options
+    read_timeout(options.get("timeout"))
+    if "comp" not in options:
+        verify_query(call.address.query)
+        verify_options(options)
 
 
 def _asked_for(call: Call | None) -> type[Operation] | None:
@@ -329,9 +346,9 @@ def _common_headers(request: Request, version: Version, request_id: str, layer: 
 @lru_cache(maxsize=512)
 def _layer_headers(version: str | None, layer: Layer) -> tuple[tuple[str, str], ...]:
     headers = [_SERVER]
-    if version and layer not in (Layer.BARE_FRONT_END, Layer.HEADER):
+    if version and version >= VERSION_HEADER_SINCE and layer not in (Layer.BARE_FRONT_END, Layer.HEADER):
         headers.append(("x-ms-version", version))
-    if version and layer in (Layer.ENGINE, Layer.LIBRARY):
+    if version and version >= JSON_SINCE and layer in (Layer.ENGINE, Layer.LIBRARY):
         headers.append(("X-Content-Type-Options", "nosniff"))
     if layer is Layer.ENGINE:
         headers.append(("Cache-Control", "no-cache"))
@@ -351,17 +368,33 @@ def _format_date(second: int) -> tuple[str, str]:
     return "Date", formatdate(second, usegmt=True)
 
 
-def _refuse(error: ServiceError, request: Request, terms: Terms | None, request_id: str, now: int) -> Response:
-    """The answer for an error."""
-    version, wanted = terms or fallback_terms(request.headers.get("accept"))
+def _refuse(
+    error: ServiceError, request: Request, terms: Terms | None, request_id: str, now: int, call: Call | None = None
+) -> Response:
+    """The answer for an error; `terms` and `call` are None where it did not get so far."""
+    version, wanted = terms or _stated_terms(request)
     content_type, body = write_error(error, wanted=wanted, version=version, request_id=request_id, now=now)
     headers = _common_headers(request, version, request_id, error.layer)
     is_front_end = error.layer in (Layer.FRONT_END, Layer.BARE_FRONT_END)
-    if is_front_end and version.date >= ERROR_CODE_HEADER_SINCE:
+    if is_front_end and (version.text or "") >= ERROR_CODE_HEADER_SINCE:
         headers.append(("x-ms-error-code", error.code))
-    if not is_front_end and request.method == "POST" and (preference := read_preference(request, version)):
-        headers.append(("Preference-Applied", preference))
+    if not is_front_end and call is not None and call.method == "POST" and call.resource.kind in _MADE_BY_POST:
+        preference = read_preference(request, version)
+        if preference is not None:
+            headers.append(("Preference-Applied", preference))
     headers += [*error.headers, ("Content-Type", content_type)]
-    # The front end puts its text there too, but says plainly that something is forbidden.
-    phrase = error.text if (is_front_end and error.status != 403) or version.text is None else None
+    # The front end puts its text there too, but says plainly that something is forbidden (asserted by a client suite).
+    has_own_phrase = error.layer not in (Layer.ENGINE, Layer.LIBRARY) and error.status != 403
+    phrase = error.text if has_own_phrase or version.text is None else None
     return Response(error.status, headers, body, phrase, error.layer)
+
+
+def _stated_terms(request: Request) -> Terms:
+    """The terms of a request that was refused before all that says them was read, or has no head that can be read."""
+    headers = request.headers
+    try:
+        if request.method:
+            return read_terms(headers.get("x-ms-version"), headers.get("accept"), None)
+    except ServiceError:
+        pass
+    return fallback_terms(headers.get("accept"))

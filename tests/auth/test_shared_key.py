@@ -10,6 +10,7 @@ import base64
 import hmac
 import logging
 import re
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -408,6 +409,19 @@ class TestClock:
             "authorization": lite("/contoso/Tables", date),
         }
         verify(request, now=NOW)
+
+    def test_a_form_that_names_no_zone_is_in_gmt_wherever_the_server_is(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        date = "Tue Aug  4 10:15:30 2026"
+        request = request_of(VECTORS["A"], None)
+        request.headers |= {"x-ms-date": date, "authorization": lite("/contoso/Tables", date)}
+        with monkeypatch.context() as changes:
+            changes.setenv("TZ", "America/New_York")
+            time.tzset()
+            try:
+                verify(request, now=NOW + 86_400)
+            finally:
+                changes.undo()
+                time.tzset()
 
     @pytest.mark.parametrize(
         "date", ["", "yesterday", "2026-08-03T10:15:30Z", "Mon, 33 Aug 2026 10:15:30 GMT", "1785752130"]

@@ -54,7 +54,15 @@ from rowkey.wire.media import Format, read_format
 from rowkey.wire.multipart import read_boundary, read_inner_request, split_multipart
 from rowkey.wire.preconditions import parse_etag
 from rowkey.wire.request import Request, Response
-from rowkey.wire.target import quote_key, read_address, read_component, read_options, read_resource, without_signature
+from rowkey.wire.target import (
+    quote_key,
+    read_address,
+    read_component,
+    read_options,
+    read_resource,
+    verify_query,
+    without_signature,
+)
 from rowkey.wire.version import read_version
 
 ACCOUNT = DEVELOPMENT_ACCOUNT.name
@@ -106,6 +114,7 @@ def read_target(data: bytes) -> None:
         address = read_address(request, ACCOUNTS, signer=ACCOUNT)
         assert address.account == ACCOUNT
         options = read_options(address.query)
+        verify_query(address.query)
         verify_options(options)
         resource = read_resource(address.path)
         if "comp" in options:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rowkey.model.datetimes import TICKS_MAX, format_datetime
+from rowkey.model.datetimes import TICKS_MAX, TICKS_MIN, format_datetime
 from rowkey.model.edm import INT64_MAX, INT64_MIN, EdmType
 from rowkey.model.entity import Key, compose_entity, json_string, ordinal
 from rowkey.odata.ast import Comparison, Constant
@@ -71,6 +71,9 @@ WITHIN_A_TYPE = [
     ("When", "datetime'2008-07-10T02:00:00.500+02:00'", EQUAL),
     ("When", "datetime'2008-07-10T00:00:00Z'", GREATER),
     ("When", "datetime'2008-07-10T00:00:00.51Z'", LESS),
+    ("When", "datetime'1600-12-31T23:59:59.9999999Z'", GREATER),
+    ("When", "datetime'0001-01-01T00:00:00Z'", GREATER),
+    ("Timestamp", "datetime'0001-01-01T00:00:00Z'", GREATER),
     ("Timestamp", "datetime'1601-01-01T00:00:01Z'", EQUAL),
     ("Timestamp", "datetime'2008-07-10'", LESS),
     ("Id", f"guid'{GUID.upper()}'", EQUAL),
@@ -109,6 +112,8 @@ ACROSS_TYPES = [
     *(("PartitionKey", constant, GREATER) for constant in ("1", "true", "datetime'2008-07-10'")),
     ("Int", "'39'", LESS),
     ("Text", "datetime'2008-07-10'", GREATER),
+    ("Text", "datetime'0001-01-01'", GREATER),
+    ("Int", "datetime'0001-01-01'", UNLIKE),
     ("Id", f"'{GUID}'", LESS),
     ("Raw", "'AP8='", LESS),
     ("Timestamp", "'1601-01-01T00:00:01Z'", LESS),
@@ -129,6 +134,7 @@ ACROSS_TYPES = [
 MISSING = [
     *(("Missing", constant, NONE) for constant in ("''", "1", "1L", "1.5", "NaN", "true", "X'00'", f"guid'{GUID}'")),
     ("Missing", "datetime'2008-07-10'", NONE),
+    ("Missing", "datetime'0001-01-01'", NONE),
     ("text", "'m'", NONE),
     ("timestamp", "datetime'1601-01-01T00:00:01Z'", NONE),
 ]
@@ -197,9 +203,9 @@ def test_strings_are_ordered_by_utf16_units(one: str, two: str) -> None:
     verify(f'"A":{json_string(one)}', EdmType.STRING, two, ordinal(one), ordinal(two))
 
 
-@given(st.integers(0, TICKS_MAX), st.integers(-10, 10), st.sampled_from([1, 10, 10_000_000, 10**12]))
+@given(st.integers(0, TICKS_MAX), st.integers(-10, 10), st.sampled_from([1, 10, 10_000_000, 10**12, 10**17]))
 def test_dates_are_ordered_by_ticks(one: int, steps: int, step: int) -> None:
-    two = min(max(one + steps * step, 0), TICKS_MAX)
+    two = min(max(one + steps * step, TICKS_MIN), TICKS_MAX)
     member = f'"A@odata.type":"Edm.DateTime","A":"{format_datetime(one)}"'
     verify(member, EdmType.DATETIME, two, one, two)
 

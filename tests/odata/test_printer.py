@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rowkey.model.datetimes import TICKS_MAX
+from rowkey.model.datetimes import TICKS_MAX, TICKS_MIN
 from rowkey.model.edm import INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, EdmType
 from rowkey.odata.ast import And, BooleanProperty, Comparison, Constant, Filter, Fixed, Not, Or
 from rowkey.odata.parser import parse_filter
@@ -18,6 +18,8 @@ PRINTED = [
     (Constant(EdmType.BOOLEAN, True), "true"),
     (Constant(EdmType.BOOLEAN, False), "false"),
     (Constant(EdmType.DATETIME, 5), "datetime'1601-01-01T00:00:00.0000005Z'"),
+    (Constant(EdmType.DATETIME, TICKS_MIN), "datetime'0001-01-01T00:00:00Z'"),
+    (Constant(EdmType.DATETIME, -1), "datetime'1600-12-31T23:59:59.9999999Z'"),
     (Constant(EdmType.DOUBLE, 3.0), "3.0"),
     (Constant(EdmType.DOUBLE, 1e22), "1e+22"),
     (Constant(EdmType.DOUBLE, math.inf), "INF"),
@@ -32,7 +34,7 @@ CONSTANTS = st.one_of(
     st.builds(Constant, st.just(EdmType.STRING), st.text(max_size=20)),
     st.builds(Constant, st.just(EdmType.BINARY), st.binary(max_size=20)),
     st.builds(Constant, st.just(EdmType.BOOLEAN), st.booleans()),
-    st.builds(Constant, st.just(EdmType.DATETIME), st.integers(0, TICKS_MAX)),
+    st.builds(Constant, st.just(EdmType.DATETIME), st.integers(TICKS_MIN, TICKS_MAX)),
     st.builds(Constant, st.just(EdmType.DOUBLE), st.floats(allow_nan=False)),
     st.builds(Constant, st.just(EdmType.GUID), st.uuids().map(str)),
     st.builds(Constant, st.just(EdmType.INT32), st.integers(INT32_MIN, INT32_MAX)),

@@ -182,11 +182,11 @@ class TestRun:
         assert f'"{BASE}/$metadata#orders/@Element"'.encode() in body
 
     @pytest.mark.parametrize("accept", ["application/atom+xml", "application/atom+xml,application/xml", "*/*", None])
-    @pytest.mark.parametrize("version", ["2012-02-12", "2015-07-08"])
-    async def test_atom(self, stored: Client, version: str, accept: str | None) -> None:
+    @pytest.mark.parametrize(("version", "kind"), [("2012-02-12", ""), ("2015-07-08", "type=entry;")])
+    async def test_atom(self, stored: Client, version: str, kind: str, accept: str | None) -> None:
         response = await stored.ask("GET", ENTITY, headers={"x-ms-version": version, "Accept": accept})
         assert response.status == 200
-        assert response.header("Content-Type") == "application/atom+xml;charset=utf-8"
+        assert response.header("Content-Type") == f"application/atom+xml;{kind}charset=utf-8"
         assert response.header("ETag") == ETAG_IN_JSON.replace("\\", "")
         assert response.body.decode().partition("<m:properties>")[2] == (
             "<d:PartitionKey>eu</d:PartitionKey><d:RowKey>1</d:RowKey>"

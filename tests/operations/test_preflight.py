@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from rowkey.errors import InvalidHeaderValue, Layer
+from rowkey.errors import InvalidHeaderValue
 from rowkey.model.cors import CorsRule
 from rowkey.operations.preflight import PreflightTableRequest
 from rowkey.payload.service_properties import write_cors
@@ -54,9 +54,8 @@ class TestDecode:
 
     @pytest.mark.parametrize("lacking", [*ASKED])
     def test_a_header_that_must_be_there(self, client: Client, lacking: str) -> None:
-        with pytest.raises(InvalidHeaderValue, match="A required CORS header is not present") as refused:
+        with pytest.raises(InvalidHeaderValue, match="A required CORS header is not present"):
             client.decode("OPTIONS", "/Orders", headers={**ASKED, lacking: None})
-        assert refused.value.layer is Layer.FRONT_END
 
     @pytest.mark.parametrize(
         "changes", [{"Access-Control-Request-Method": "P T"}, {"Access-Control-Request-Headers": "x-a, x b"}]
@@ -89,7 +88,10 @@ class TestRun:
             "Access-Control-Allow-Credentials": "true",
         }
 
-    @pytest.mark.parametrize("path", ["", "/", "/Missing(PartitionKey='1',RowKey='2')", "/no('thing", "?comp=acl"])
+    @pytest.mark.parametrize(
+        "path",
+        ["", "/", "/Missing(PartitionKey='1',RowKey='2')", "/no('thing", "?comp=acl", "?timeout=x", "?$a=1&$a=%FF"],
+    )
     async def test_what_is_addressed_need_not_exist(self, client: Client, path: str) -> None:
         await allow(client, RULE)
         assert (await preflight(client, path)).status == 200
@@ -122,5 +124,5 @@ class TestRun:
     async def test_malformed(self, client: Client) -> None:
         response = await preflight(client, method=None)
         assert response.status == 400
-        assert b"<m:code>InvalidHeaderValue</m:code>" in response.body
+        assert b"<code>InvalidHeaderValue</code>" in response.body
         assert b"A required CORS header is not present." in response.body

@@ -34,6 +34,7 @@ class TestDecode:
             ("?NextTableName=Orders", "orders", 1000),
             ("?$ct=Orders", "orders", 1000),
             ("?$filter=&$select=", "", 1000),
+            ("?$filter=%20+", "", 1000),
         ],
     )
     def test_options(self, client: Client, query: str, start: str, top: int) -> None:
@@ -46,7 +47,9 @@ class TestDecode:
             ("?$top=1001", InvalidInput),
             ("?$filter=TableName", None),
             ("?$filter=TableName%20eq", InvalidInput),
+            ("?$filter=TableName%20eq%20'a'%C2%A0", InvalidInput),
             ("?$filter=startswith(TableName,'a')", NotImplementedOnResource),
+            ("?$filter='a'%20eq%20tolower(TableName)", NotImplementedOnResource),
             ("?NextTableName=1!4!x", InvalidInput),
             ("?NextTableName=a&$ct=a", InvalidInput),
         ],
@@ -104,6 +107,10 @@ class TestRun:
         await make(client, "Orders", "orders2")
         assert await list_names(client, "?$filter=TableName+eq+'orders'") == []
         assert await list_names(client, "?$filter=TableName+eq+'Orders'") == ["Orders"]
+
+    async def test_a_position_counts_the_blanks_in_front(self, client: Client) -> None:
+        text = "Syntax error at position 8 in ' aaa bbb ccc'."
+        assert await client.refused("GET", "/Tables?$filter=%20aaa+bbb+ccc") == (400, "InvalidInput", text)
 
     async def test_pages(self, client: Client) -> None:
         await make(client, "aaa", "Bbb", "ccc", "Ddd", "eee")

@@ -51,8 +51,17 @@ class TestDecode:
         with pytest.raises(MissingRequiredHeader):
             client.decode("PUT", ACL, SENT, {**XML, "x-ms-version": version})
 
-    @pytest.mark.parametrize("accept", [None, "*/*", " */* ", ""])
-    @pytest.mark.parametrize("content_type", ["application/xml", "Application/XML;charset=utf-8"])
+    @pytest.mark.parametrize(
+        ("accept", "content_type"),
+        [
+            *(
+                (accept, kind)
+                for accept in (None, "*/*", " */* ", "")
+                for kind in ("application/xml", "Application/XML")
+            ),
+            ("*/*", "application/xml;charset=utf-8"),
+        ],
+    )
     @pytest.mark.parametrize("body", [SENT, b""])
     def test_xml_of_a_client_that_does_not_ask_for_it_is_refused(
         self, client: Client, accept: str | None, content_type: str, body: bytes
@@ -70,6 +79,7 @@ class TestDecode:
             ("application/xml", "application/xml"),
             ("application/json", "application/xml"),
             ("application/atom+xml,application/xml", "application/xml"),
+            (None, "application/xml; charset=utf-8"),
             (None, "application/atom+xml"),
             ("*/*", "application/x-www-form-urlencoded"),
         ],

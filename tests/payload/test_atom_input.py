@@ -129,9 +129,9 @@ class TestValues:
     @pytest.mark.parametrize(
         ("element", "error"),
         [
-            (typed("Edm.Foo", "1"), InvalidInput),
-            (typed("", "1"), InvalidInput),
-            (typed("edm.int32", "1"), InvalidInput),
+            (typed("Edm.Foo", "1"), BodyNotReadable),
+            (typed("", "1"), BodyNotReadable),
+            (typed("edm.int32", "1"), BodyNotReadable),
             (typed("Edm.Int32", ""), BodyNotReadable),
             (typed("Edm.Int32", "1.0"), BodyNotReadable),
             (typed("Edm.Int32", "2147483648"), BodyNotReadable),

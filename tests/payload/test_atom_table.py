@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
+
+import pytest
 
 from rowkey.model.datetimes import parse_datetime
 from rowkey.payload.atom_input import read_entry
@@ -66,15 +67,52 @@ def test_length_that_the_documents_of_2008_state() -> None:
     assert len(write_tables(["CustomerTable"], shown)) == 1036
 
 
-def test_later_versions_do_not_indent() -> None:
-    compact = replace(view(), format=Format.ATOM)
-    for names in ([], ["Orders"], ["Orders", "Parts"]):
-        expected = re.sub(r"\r\n *", "", write_tables(names, view()).decode())
-        assert write_tables(names, compact).decode() == expected
+def test_empty_list_as_captured() -> None:
+    """Version 2011-08-18, in 2013: the author stands before the link."""
+    lines = (
+        f'<feed xml:base="{BASE}/" {NAMESPACES}>',
+        '  <title type="text">Tables</title>',
+        f"  <id>{BASE}/Tables</id>",
+        "  <updated>2012-05-04T10:00:03Z</updated>",
+        "  <author>",
+        "    <name />",
+        "  </author>",
+        '  <link rel="self" title="Tables" href="Tables" />',
+        "</feed>",
+    )
+    assert write_tables([], view()).decode() == DECLARATION + "\r\n".join(lines)
 
 
-def test_empty_list() -> None:
-    assert b"<entry" not in write_tables([], view())
+LATER = (
+    '<?xml version="1.0" encoding="utf-8"?>',
+    f'xml:base="{BASE}/" xmlns="http://www.w3.org/2005/Atom"'
+    ' xmlns:d="http://schemas.microsoft.com/ado/2007/08/dataservices"'
+    ' xmlns:m="http://schemas.microsoft.com/ado/2007/08/dataservices/metadata">',
+    f"<id>{BASE}/Tables('Orders')</id>"
+    '<category term="contoso.Tables" scheme="http://schemas.microsoft.com/ado/2007/08/dataservices/scheme" />'
+    '<link rel="edit" title="Tables" href="Tables(\'Orders\')" /><title /><updated>2012-05-04T10:00:03Z</updated>'
+    '<author><name /></author><content type="application/xml">'
+    "<m:properties><d:TableName>Orders</d:TableName></m:properties></content></entry>",
+)
+
+
+@pytest.mark.parametrize("wanted", [Format.UNTYPED_ATOM, Format.ATOM])
+class TestLaterVersions:
+    def test_one_table_as_captured(self, wanted: Format) -> None:
+        """Version 2015-04-05, in 2017."""
+        declaration, attributes, children = LATER
+        body = write_table("Orders", replace(view(), format=wanted))
+        assert body.decode() == f"{declaration}<entry {attributes}{children}"
+
+    @pytest.mark.parametrize("count", [0, 1, 2])
+    def test_list(self, wanted: Format, count: int) -> None:
+        declaration, attributes, children = LATER
+        body = write_tables(["Orders"] * count, replace(view(), format=wanted))
+        entries = f"<entry>{children}" * count or "<author><name /></author>"
+        assert body.decode() == (
+            f'{declaration}<feed {attributes}<id>{BASE}/Tables</id><title type="text">Tables</title>'
+            f'<updated>2012-05-04T10:00:03Z</updated><link rel="self" title="Tables" href="Tables" />{entries}</feed>'
+        )
 
 
 def test_what_is_written_is_read() -> None:

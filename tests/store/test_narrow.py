@@ -6,7 +6,7 @@ import apsw
 import orjson
 import pytest
 
-from rowkey.model.datetimes import parse_datetime
+from rowkey.model.datetimes import TICKS_MIN, parse_datetime
 from rowkey.model.edm import EdmType
 from rowkey.odata.ast import Comparison, Constant
 from rowkey.odata.evaluator import compile_filter
@@ -38,7 +38,7 @@ def left(connection: apsw.Connection, comparison: Comparison) -> list[bool]:
 @pytest.mark.parametrize("name", ["A", "Timestamp"])
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_what_is_accepted_is_left(connection: apsw.Connection, operator: str, name: str) -> None:
-    for constant in VALUES:
+    for constant in [*VALUES, moment(-1), moment(TICKS_MIN)]:
         comparison = Comparison(name, operator, constant)
         matches = compile_filter(comparison)
         for body, is_left in zip(BODIES, left(connection, comparison), strict=True):
@@ -61,6 +61,8 @@ def test_what_is_accepted_is_left(connection: apsw.Connection, operator: str, na
         ("lt", moment(1), moment(_NOON)),
         ("ge", moment(_NOON), moment(0)),
         ("eq", moment(_NOON), moment(_NOON + 1)),
+        ("lt", moment(TICKS_MIN), moment(0)),
+        ("eq", moment(-1), moment(0)),
         ("eq", Constant(EdmType.GUID, "c9da6455-213d-42c9-9a79-3e9149a57833"), string("a")),
     ],
 )

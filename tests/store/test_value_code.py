@@ -9,12 +9,13 @@ import struct
 import orjson
 import pytest
 
+from rowkey.model.datetimes import TICKS_MIN
 from rowkey.model.edm import INT64_MAX, INT64_MIN, EdmType
 from rowkey.odata.ast import Comparison, Constant
 from rowkey.odata.evaluator import compile_filter
 from rowkey.store.embedded.value_code import PREFIX_BYTES, Span, intersect, spans_of, write_value
 from rowkey.store.testing.indexes import OPERATORS, VALUES
-from rowkey.store.testing.samples import double, int64, member, string
+from rowkey.store.testing.samples import double, int64, member, moment, string
 
 Values = dict[str, object]
 
@@ -46,7 +47,7 @@ def verify(comparison: Comparison, values: list[Constant]) -> None:
 
 @pytest.mark.parametrize("operator", [operator for operator in OPERATORS if operator != "ne"])
 def test_what_a_comparison_finds_is_within_its_spans(operator: str) -> None:
-    for constant in VALUES:
+    for constant in [*VALUES, moment(-1), moment(TICKS_MIN)]:
         verify(Comparison("A", operator, constant), VALUES)
 
 

@@ -51,6 +51,8 @@ FORMATS = [
     ("application/json", "application/json;odata=nometadata", TODAY, Format.NO_METADATA),
     (None, "application/json;odata=minimalmetadata", TODAY, Format.MINIMAL_METADATA),
     ("application/atom+xml", "json", TODAY, Format.MINIMAL_METADATA),
+    ("application/atom+xml", "JSON", TODAY, Format.MINIMAL_METADATA),
+    (None, "Application/JSON;OData=FullMetadata", TODAY, Format.FULL_METADATA),
     ("application/json", "atom", TODAY, AtomFormatNotSupported),
     ("application/json", "application/json;odata=verbose", TODAY, JsonVerboseFormatNotSupported),
     ("application/json", "xml", TODAY, MediaTypeNotSupported),
@@ -70,15 +72,16 @@ FORMATS = [
     ("application/atom+xml;q=0.5,application/json", None, OF_BOTH, Format.MINIMAL_METADATA),
     ("text/html, */*", None, OF_BOTH, Format.ATOM),
     ("application/json", "atom", OF_BOTH, Format.ATOM),
+    ("application/json", "Atom", OF_BOTH, Format.ATOM),
     (None, "application/json;odata=nometadata", OF_BOTH, Format.NO_METADATA),
     ("application/json;odata=verbose", None, OF_BOTH, JsonVerboseFormatNotSupported),
     ("text/html", None, OF_BOTH, MediaTypeNotSupported),
     # The versions that have Atom alone.
-    (None, None, OF_ATOM, Format.ATOM),
-    ("*/*", None, OF_ATOM, Format.ATOM),
-    ("application/atom+xml,application/xml", None, OF_ATOM, Format.ATOM),
-    ("application/json,application/atom+xml", None, OF_ATOM, Format.ATOM),
-    ("application/json;odata=nometadata, */*;q=0.1", None, OF_ATOM, Format.ATOM),
+    (None, None, OF_ATOM, Format.UNTYPED_ATOM),
+    ("*/*", None, OF_ATOM, Format.UNTYPED_ATOM),
+    ("application/atom+xml,application/xml", None, OF_ATOM, Format.UNTYPED_ATOM),
+    ("application/json,application/atom+xml", None, OF_ATOM, Format.UNTYPED_ATOM),
+    ("application/json;odata=nometadata, */*;q=0.1", None, OF_ATOM, Format.UNTYPED_ATOM),
     ("application/json", None, OF_ATOM, JsonFormatNotSupported),
     ("application/json;odata=nometadata", None, OF_ATOM, JsonFormatNotSupported),
     ("text/html", None, OF_ATOM, MediaTypeNotSupported),
@@ -101,9 +104,10 @@ def test_format_of_a_body(
     ("version", "expected"),
     [
         ("2008-10-27", Format.INDENTED_ATOM),
-        ("2009-04-13", Format.INDENTED_ATOM),
-        ("2009-04-14", Format.ATOM),
-        ("2013-08-14", Format.ATOM),
+        ("2009-09-19", Format.INDENTED_ATOM),
+        ("2011-08-18", Format.INDENTED_ATOM),
+        ("2012-02-12", Format.UNTYPED_ATOM),
+        ("2013-08-14", Format.UNTYPED_ATOM),
         ("2013-08-15", Format.ATOM),
         ("2015-12-10", Format.ATOM),
         ("2015-12-11", AtomFormatNotSupported),
@@ -125,12 +129,21 @@ def test_atom_ended_with_2015_12_11(accept: str | None, version: str, expected: 
 )
 def test_content_type_as_recorded(level: Format, name: str) -> None:
     assert content_type(level) == f"application/json;odata={name};streaming=true;charset=utf-8"
+    assert content_type(level, is_feed=True) == content_type(level)
     assert level.is_json
 
 
-def test_content_type_of_atom_as_documented() -> None:
-    assert content_type(Format.ATOM) == "application/atom+xml;charset=utf-8"
-    assert content_type(Format.INDENTED_ATOM) == "application/atom+xml;charset=utf-8"
+@pytest.mark.parametrize(
+    ("wanted", "entry", "feed"),
+    [
+        (Format.INDENTED_ATOM, "application/atom+xml;charset=utf-8", "application/atom+xml;charset=utf-8"),
+        (Format.UNTYPED_ATOM, "application/atom+xml;charset=utf-8", "application/atom+xml;charset=utf-8"),
+        (Format.ATOM, "application/atom+xml;type=entry;charset=utf-8", "application/atom+xml;type=feed;charset=utf-8"),
+    ],
+)
+def test_content_type_of_atom_as_captured(wanted: Format, entry: str, feed: str) -> None:
+    """Versions 2009-09-19 and 2011-08-18 both ways, 2015-04-05 an entry; the others as the reference has them."""
+    assert (content_type(wanted), content_type(wanted, is_feed=True)) == (entry, feed)
 
 
 @pytest.mark.parametrize("wanted", set(Format) - {Format.NO_METADATA, Format.MINIMAL_METADATA, Format.FULL_METADATA})
@@ -143,7 +156,10 @@ JSON_TYPES = [
     "application/json;odata=nometadata",
     "application/json;odata=minimalmetadata",
     "application/json;odata=verbose",
+    "application/json;odata=anything",
     "application/json; charset=utf-8",
+    'application/json;odata=nometadata;charset="UTF-8"',
+    "application/json;charset=us-ascii",
     "application/json;type=entry",
     "APPLICATION/JSON",
 ]
@@ -188,7 +204,10 @@ def test_bodies_of_no_type_were_atom_before_there_was_json(stated: str | None) -
                 "*/*",
                 "json",
                 ";",
-                "application/json;odata=x",
+                "application/*",
+                "application/json;charset=utf-16",
+                "application/json;odata=nometadata; charset=iso-8859-1",
+                'application/atom+xml;type=entry;charset="utf-16"',
             )
             for version in (OF_ATOM, OF_BOTH, TODAY)
         ),

@@ -67,6 +67,8 @@ BODIES = {
     "LF": PLAIN.replace("\r\n", "\n"),
     "CRLF outside, LF inside": PLAIN.replace("http\r\n\r\n", "http\n\n"),
     "LF outside, CRLF inside": PLAIN.replace("\r\n--b", "\n--b"),
+    "LF before a blank line with CRLF": PLAIN.replace("http\r\n\r\n", "http\n\r\n"),
+    "CRLF before a blank line with LF": PLAIN.replace("http\r\n\r\n", "http\r\n\n"),
     "end without a line end": PLAIN.removesuffix("\r\n"),
     "no end": PLAIN.removesuffix("--b--\r\n"),
     "no end and no line end": PLAIN.removesuffix("\r\n--b--\r\n"),
@@ -98,13 +100,18 @@ class TestSplit:
             "--b--\r\n",
             "--b\r\n--b--\r\n",
             "--b\r\n\r\n--b--",
-            "text",
-            "--a\r\n\r\nx\r\n--a--",
-            "--bb\r\n\r\nx",
+            "\r\n \r\n",
+            "text\r\n--b--",
         ],
     )
     def test_no_parts(self, body: str) -> None:
         assert split_multipart(body.encode(), "b") == []
+
+    @pytest.mark.parametrize("body", ["text", "--a\r\n\r\nx\r\n--a--", "--bb\r\n\r\nx", "--B\r\n\r\nx\r\n--B--"])
+    def test_another_boundary_than_was_named(self, body: str) -> None:
+        """It must not look like nothing: what the client meant to write would be lost."""
+        with pytest.raises(InvalidInput):
+            split_multipart(body.encode(), "b")
 
     @pytest.mark.parametrize("content", [b"--bx", b"x--b", b"--b--x", b" --b", b"--", b"--c", b"\x00\xff", b"--b b"])
     def test_what_only_looks_like_a_delimiter_is_content(self, content: bytes) -> None:
@@ -120,6 +127,17 @@ class TestSplit:
     def test_part_without_content(self) -> None:
         assert split_multipart(b"--b\r\nA: 1\r\n\r\n--b--", "b") == [Part({"a": "1"}, b"")]
         assert split_multipart(b"--b\r\nA: 1\r\n--b--", "b") == [Part({"a": "1"}, b"")]
+
+    @pytest.mark.parametrize("first", ["\n", "\r\n"])
+    @pytest.mark.parametrize("second", ["\n", "\r\n", " \r\n"])
+    def test_headers_end_with_the_first_blank_line(self, first: str, second: str) -> None:
+        content = "x\r\n\r\ny\n\nz\n\r\n-"
+        body = f"--b\r\nA: 1{first}{second}{content}\r\n--b--"
+        assert split_multipart(body.encode(), "b") == [Part({"a": "1"}, content.encode())]
+
+    def test_header_that_is_repeated(self) -> None:
+        (part,) = split_multipart(b"--b\r\nA: 1\r\na:2\r\nB: 3\r\nA: 4\r\n\r\nx\r\n--b--", "b")
+        assert part.headers == {"a": "1, 2, 4", "b": "3"}
 
     def test_line_that_is_no_header(self) -> None:
         with pytest.raises(InvalidInput):
@@ -171,7 +189,27 @@ class TestInnerRequest:
     def test_every_handwriting(self, content: str) -> None:
         assert read_inner_request(content.encode()) == Request("POST", URL, HEADERS, BODY)
 
-    @pytest.mark.parametrize("length", ["0", "1", "32", "34", "35", "9999", "-1", "nonsense"])
+    @pytest.mark.parametrize(
+        ("content", "length", "body"),
+        [
+            ("{}\r\njunk", 2, "{}"),
+            ("{}\njunk", 2, "{}"),
+            ("{}\n", 3, "{}\n"),
+            ("{}\r\n", 4, "{}\r\n"),
+            ("{}\r\n", 2, "{}"),
+            ("{}\r\n", 5, "{}"),
+            ("{\n}\r\n", 3, "{\n}"),
+            ("\r\n{\r\n}", 5, "{\r\n}"),
+            ("\r\n{}\r\njunk", 2, "{}"),
+            ("{}junk", 2, "{}junk"),
+            ("", 0, ""),
+        ],
+    )
+    def test_length_where_a_line_ends(self, content: str, length: int, body: str) -> None:
+        text = f"PUT /Orders HTTP/1.1\r\nContent-Length: {length}\r\n\r\n{content}"
+        assert read_inner_request(text.encode()).body == body.encode()
+
+    @pytest.mark.parametrize("length", ["0", "1", "32", "34", "35", "9999", "-1", "9" * 5000, "33, 33", "nonsense"])
     def test_length_is_not_relied_on(self, length: str) -> None:
         request = read_inner_request(REQUEST.replace("Length: 33", f"Length: {length}").encode())
         assert (request.body, request.headers["content-length"]) == (BODY, length)

@@ -31,6 +31,7 @@ from rowkey.wire.target import (
     read_address,
     read_options,
     read_resource,
+    verify_query,
 )
 
 ACCOUNTS = frozenset({"contoso", "devstoreaccount1"})
@@ -305,13 +306,19 @@ class TestOptions:
 
     @pytest.mark.parametrize("query", ["$top=1&$top=1", "$filter=a&%24filter=a", "$x&$x"])
     def test_option_given_twice(self, query: str) -> None:
+        assert len(read_options(query)) == 1
         with pytest.raises(InvalidQuery):
-            read_options(query)
+            verify_query(query)
 
     @pytest.mark.parametrize("query", ["$filter=%FF", "%FF=1", "a=%ED%A0%80"])
     def test_option_that_is_no_utf_8(self, query: str) -> None:
+        assert read_options(query) == {}
         with pytest.raises(InvalidInput):
-            read_options(query)
+            verify_query(query)
+
+    def test_nothing_is_wrong(self) -> None:
+        verify_query("")
+        verify_query("$top=1&$Top=1&a=1&a=2&$filter=A eq 1&b=%C3%A9")
 
     def test_answer_is_the_callers_own(self) -> None:
         read_options("a=1")["a"] = "changed"

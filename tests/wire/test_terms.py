@@ -31,14 +31,29 @@ def test_terms(version: str | None, accept: str | None, format_option: str | Non
         ("2014-02-14", "3.0;NetFx", Format.NO_METADATA),
         ("2014-02-14", "2.0;NetFx", Format.ATOM),
         ("2014-02-14", "1.0", Format.ATOM),
-        ("2012-02-12", None, Format.ATOM),
-        ("2012-02-12", "2.0", Format.ATOM),
+        ("2012-02-12", None, Format.UNTYPED_ATOM),
+        ("2012-02-12", "2.0", Format.UNTYPED_ATOM),
         ("2019-02-02", "1.0", Format.NO_METADATA),
     ],
 )
 def test_format_option_came_with_odata_3(version: str, data_service_version: str | None, wanted: Format) -> None:
     """Where it does not count, Accept does, and the default is Atom; today there is nothing else to fall back to."""
     terms = read_terms(version, None, "application/json;odata=nometadata", data_service_version)
+    assert terms.format is wanted
+
+
+@pytest.mark.parametrize(
+    ("version", "stated", "maximum", "wanted"),
+    [
+        ("2014-02-14", "1.0;NetFx", "3.0;NetFx", Format.NO_METADATA),
+        ("2014-02-14", "3.0", "2.0;NetFx", Format.ATOM),
+        ("2009-09-19", "1.0;NetFx", "2.0;NetFx", Format.INDENTED_ATOM),
+    ],
+)
+def test_the_maximum_of_odata_counts_before_the_version(
+    version: str, stated: str, maximum: str, wanted: Format
+) -> None:
+    terms = read_terms(version, None, "application/json;odata=nometadata", stated, maximum)
     assert terms.format is wanted
 
 
@@ -52,13 +67,13 @@ def test_versions_older_than_the_oldest(data_service_version: str | None) -> Non
     [
         ("2019-02-02", None, None, Format.MINIMAL_METADATA),
         ("2019-02-02", "*/*", None, Format.MINIMAL_METADATA),
-        ("2019-02-02", "text/html", None, Format.MINIMAL_METADATA),
+        ("2019-02-02", "text/html", None, Format.UNKNOWN),
         ("2019-02-02", "application/json;odata=nometadata", None, Format.NO_METADATA),
         ("2019-02-02", None, "application/json;odata=nometadata", Format.NO_METADATA),
         ("2019-02-02", "application/atom+xml", None, Format.LATE_ATOM),
         ("2014-02-14", None, None, Format.ATOM),
         ("2014-02-14", "application/json", None, Format.MINIMAL_METADATA),
-        ("2012-02-12", None, None, Format.ATOM),
+        ("2012-02-12", None, None, Format.UNTYPED_ATOM),
         ("2012-02-12", "application/json", None, Format.EARLY_JSON),
         ("2012-02-12", "text/html", None, Format.UNKNOWN),
     ],
@@ -78,4 +93,4 @@ def test_bad_version() -> None:
     [(None, Format.NOTHING_NAMED), ("application/json;odata=nometadata", Format.NO_METADATA), ("x", Format.UNKNOWN)],
 )
 def test_terms_of_an_answer_to_what_could_not_be_read(accept: str | None, wanted: Format) -> None:
-    assert fallback_terms(accept) == Terms(Version(None, NEWEST), wanted)
+    assert fallback_terms(accept) == Terms(Version("", NEWEST), wanted)

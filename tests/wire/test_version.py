@@ -15,6 +15,7 @@ from rowkey.wire.version import (
     TRANSACTIONS_SINCE,
     UPSERT_SINCE,
     Version,
+    choose_version,
     read_data_service_version,
     read_version,
 )
@@ -62,36 +63,71 @@ def test_versions_compare_as_text() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "version", "major"),
+    ("header", "options", "version"),
     [
-        (None, "2008-10-27", 1),
-        (None, "2011-08-18", 2),
-        (None, "2013-08-15", 3),
-        (None, "2019-02-02", 3),
-        ("1.0;NetFx", "2008-10-27", 1),
-        ("2.0;NetFx", "2011-08-18", 2),
-        ("3.0;", "2013-08-15", 3),
-        ("3.0", "2019-02-02", 3),
-        (" 2.0 ; anything", "2019-02-02", 2),
-        ("4.0", "2019-02-02", 4),
+        ("2019-02-02", {}, "2019-02-02"),
+        ("2019-02-02", {"sv": "nonsense"}, "2019-02-02"),
+        ("2019-02-02", {"sv": "2012-02-12"}, "2012-02-12"),
+        ("2019-02-02", {"sv": "2012-02-12", "api-version": "2019-07-07"}, "2012-02-12"),
+        ("2019-02-02", {"sv": "2015-04-05"}, "2019-02-02"),
+        ("2019-02-02", {"sv": "2015-04-05", "api-version": "2019-07-07"}, "2019-07-07"),
+        (None, {"sv": "2015-04-05", "api-version": "2019-07-07"}, "2019-07-07"),
+        (None, {"sv": "2015-04-05"}, "2015-04-05"),
+        ("2013-08-15", {"sv": "2015-04-05"}, "2015-04-05"),
+        ("2014-02-14", {"sv": "2015-04-05"}, "2014-02-14"),
     ],
 )
-def test_odata_version(text: str | None, version: str, major: int) -> None:
-    assert read_data_service_version(text, version) == major
+def test_version_of_a_request_with_a_signature(header: str | None, options: dict[str, str], version: str) -> None:
+    assert choose_version(header, options) == version
 
 
-@pytest.mark.parametrize(
-    ("text", "version"),
-    [
-        ("2.0", "2009-09-19"),
-        ("3.0;NetFx", "2012-02-12"),
-        ("4.0", "2012-02-12"),
-        ("", "2019-02-02"),
-        ("3", "2019-02-02"),
-        ("3.0 NetFx", "2019-02-02"),
-        ("x", "2019-02-02"),
-    ],
-)
-def test_odata_version_is_refused(text: str, version: str) -> None:
+# DataServiceVersion, MaxDataServiceVersion, protocol, and the OData version that they ask for; None: refused.
+ODATA_VERSIONS = [
+    (None, None, "1999-12-31", 1),
+    (None, None, "2008-10-27", 1),
+    (None, None, "2011-08-18", 2),
+    (None, None, "2013-08-15", 3),
+    (None, None, "2019-02-02", 3),
+    ("1.0;NetFx", None, "2008-10-27", 1),
+    ("2.0;NetFx", None, "2011-08-18", 2),
+    ("3.0;", None, "2013-08-15", 3),
+    ("3.0", None, "2019-02-02", 3),
+    (" 2.0 ; anything", None, "2019-02-02", 2),
+    ("2.0", None, "2009-09-19", None),
+    ("3.0;NetFx", None, "2012-02-12", None),
+    ("4.0", None, "2019-02-02", None),
+    ("3.1", None, "2019-02-02", None),
+    ("1.5", None, "2019-02-02", None),
+    ("0.5", None, "2019-02-02", None),
+    ("9.9", None, "2019-02-02", None),
+    ("10.0", None, "2019-02-02", None),
+    ("", None, "2019-02-02", None),
+    ("3", None, "2019-02-02", None),
+    ("3.0 NetFx", None, "2019-02-02", None),
+    ("٣.٠", None, "2019-02-02", None),
+    ("x", None, "2019-02-02", None),
+    # The maximum wins, and means no more than the protocol has.
+    (None, "2.0", "2019-02-02", 2),
+    (None, "1.0;NetFx", "2011-08-18", 1),
+    ("1.0;NetFx", "2.0;NetFx", "2009-09-19", 1),  # captured
+    ("1.0;NetFx", "2.0;NetFx", "2011-08-18", 2),
+    ("1.0;NetFx", "3.0;NetFx", "2012-02-12", 2),
+    ("3.0", "1.0", "2019-02-02", 1),
+    (None, "4.0", "2019-02-02", 3),
+    (None, "9.9", "2008-10-27", 1),
+    (None, "10.0", "2019-02-02", 3),
+    ("3.0;NetFx", "3.0;NetFx", "2012-02-12", None),
+    ("x", "3.0", "2019-02-02", None),
+    ("3.0", "x", "2019-02-02", None),
+    (None, "4", "2019-02-02", None),
+    (None, "0.9", "2019-02-02", None),
+]
+
+
+@pytest.mark.parametrize(("stated", "maximum", "version", "expected"), ODATA_VERSIONS)
+def test_odata_version(stated: str | None, maximum: str | None, version: str, expected: int | None) -> None:
+    if expected is not None:
+        assert read_data_service_version(stated, maximum, version) == expected
+        return
     with pytest.raises(InvalidHeaderValue):
-        read_data_service_version(text, version)
+        read_data_service_version(stated, maximum, version)

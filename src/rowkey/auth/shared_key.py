@@ -15,6 +15,7 @@ import hmac
 import logging
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from urllib.parse import unquote
@@ -173,8 +174,9 @@ def _verify_date(date: str, unix_now: float) -> None:
 
 @lru_cache(maxsize=256)
 def _parse_date(text: str) -> float | None:
-    """Unix time of an HTTP date in any of the forms of RFC 9110, None for other text."""
+    """Unix time of an HTTP date in any of the forms of RFC 9110, of which one names no zone; None for other text."""
     try:
-        return parsedate_to_datetime(text).timestamp()
+        moment = parsedate_to_datetime(text)
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError, IndexError, TypeError):
         return None

@@ -9,6 +9,8 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 
 TICKS_PER_SECOND = 10_000_000
+TICKS_MIN = -504_911_232_000_000_000
+"""0001-01-01T00:00:00Z, the first instant of the calendar, which a filter may name; what is stored begins with 0."""
 TICKS_MAX = 2_650_467_743_999_999_999
 """9999-12-31T23:59:59.9999999Z."""
 
@@ -29,11 +31,12 @@ class DateOutOfRange(ValueError):
     """A date and time that the calendar has and the service does not: before 1601."""
 
 
-def parse_datetime(text: str) -> int:
+def parse_datetime(text: str, *, ticks_min: int = 0) -> int:
     """Ticks of an ISO 8601 date or date and time, UTC where no offset is given.
 
     Digits of the fraction past the seventh are cut. Raises ValueError for text of another form and dates that the
-    calendar does not have, DateOutOfRange for instants that cannot be stored.
+    calendar does not have, DateOutOfRange for instants before `ticks_min`, by default those that cannot be stored, or
+    after TICKS_MAX.
     """
     if _is_usual(text):
         ticks = _ticks_of(datetime.fromisoformat(text[:19]))
@@ -41,7 +44,7 @@ def parse_datetime(text: str) -> int:
             ticks += int(text[20:-1][:7].ljust(7, "0"))
     else:
         ticks = _parse_any_form(text)
-    if not 0 <= ticks <= TICKS_MAX:
+    if not ticks_min <= ticks <= TICKS_MAX:
         raise DateOutOfRange
     return ticks
 
@@ -121,4 +124,4 @@ def unix_of_ticks(ticks: int) -> int:
 
 @lru_cache(maxsize=1024)
 def _format_seconds(seconds: int) -> str:
-    return (_EPOCH + timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%S")
+    return (_EPOCH + timedelta(seconds=seconds)).isoformat()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rowkey.model.edm import EdmType
 
 ConstantValue = str | int | float | bool | bytes
-"""How constants are held: DateTime as ticks (int), Guid as lower-case text, Binary as bytes."""
+"""How constants are held: DateTime as ticks (int, negative before 1601), Guid as lower-case text, Binary as bytes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """`$filter` text to tokens, literals to constants.
 
 One regular expression tells the tokens apart; possessive quantifiers keep it linear whatever the text is. Tokens are
-made one at a time, so that of two faults the one is reported which the parser reaches first.
+made one at a time, so that of two syntax errors the one is reported which the parser reaches first.
 
 The rules are those of the filter language page and of OData 3 literals. Syntax errors have the wording and the
 positions of the OData library in the service ("Syntax error at position 7 in 'aaa bbb ccc'." was recorded; the others
@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
 from rowkey.errors import InvalidQuery, PropertyNameInvalid, PropertyNameTooLong
-from rowkey.model.datetimes import parse_datetime
+from rowkey.model.datetimes import TICKS_MIN, parse_datetime
 from rowkey.model.edm import (
     INT32_MAX,
     INT32_MIN,
@@ -38,7 +38,10 @@ _BAD_CHARACTER: Final = "Syntax error: character '{character}' is not valid at p
 
 
 class Token(NamedTuple):
-    """One token; `kind` is word, literal, open, close, comma, slash, minus or end."""
+    """One token; `kind` is word, literal, misfit, open, close, comma, slash, minus or end.
+
+    A misfit is well-formed as a literal is, and no property has its type or value: `null`, `1.5m`, `datetime'2008'`.
+    """
 
     kind: str
     value: str | Constant
@@ -51,14 +54,15 @@ _IDENTIFIER = r"[A-Za-z_\x80-\U0010ffff][0-9A-Za-z_\x80-\U0010ffff]*+"
 _TOKEN = re.compile(
     rf"""[ \t\r\n]*+(?:
       (?P<word>{_IDENTIFIER}(?!'))
-    | (?P<typed>(?i:datetimeoffset|datetime|time|guid|binary|x)'[^']*+'?)
+    | (?P<typed>(?i:datetimeoffset|datetime|time|guid|binary|x)'[^']*+')
+    | (?P<unfinished_literal>(?i:datetimeoffset|datetime|time|guid|binary|x)'.*+)
     | (?P<word_at_quote>{_IDENTIFIER})
     | (?P<string>'[^']*+(?:''[^']*+)*+')
     | (?P<unfinished_number>-?[0-9]++(?: \.(?![0-9]) | (?:\.[0-9]++)?+[eE][+-]?+(?![0-9]) ))
     | (?P<number>-?(?: [0-9]++(?:\.[0-9]++)?+(?:[eE][+-]?[0-9]++)?+[LlDdMmFf]? | INF(?![0-9A-Za-z_\x80-\U0010ffff]) ))
     | (?P<open>\() | (?P<close>\)) | (?P<comma>,) | (?P<slash>/) | (?P<minus>-)
     | (?P<end>\Z)
-    | (?P<quote>')
+    | (?P<unfinished_string>'.*+)
     | (?P<other>.)
     )""",
     re.VERBOSE | re.DOTALL,
@@ -87,17 +91,21 @@ def lex(text: str) -> Iterator[Token]:
             try:
                 yield Token("literal", _LITERALS[kind](part), start, end)
             except ValueError:
-                raise _bad_literal(kind, part, text, end) from None
+                yield Token("misfit", part, start, end)
         elif kind in _FAULTS:
-            position = len(text) if kind == "quote" else end if kind == "unfinished_number" else start
-            raise query_error(_FAULTS[kind], text, position, character=part)
+            raise query_error(_FAULTS[kind], text, start if kind == "other" else end, character=part)
         else:
             yield Token(kind, part, start, end)
             if kind == "end":
                 return
 
 
-_FAULTS: Final = {"quote": _UNTERMINATED_STRING, "unfinished_number": _DIGIT_EXPECTED, "other": _BAD_CHARACTER}
+_FAULTS: Final = {
+    "unfinished_string": _UNTERMINATED_STRING,
+    "unfinished_literal": _UNTERMINATED_LITERAL,
+    "unfinished_number": _DIGIT_EXPECTED,
+    "other": _BAD_CHARACTER,
+}
 
 
 def query_error(message: str, text: str, position: int, character: str = "") -> InvalidQuery:
@@ -110,20 +118,15 @@ def _read_word(word: str, start: int, end: int) -> Token:
     if literal is not None:
         return Token("literal", literal, start, end)
     if word == "null":  # There are no null values in the data model, and the service refuses to compare with one.
-        raise InvalidQuery
+        return Token("misfit", word, start, end)
     if not word.isascii():
         try:
             verify_property_name(word)
-        except (PropertyNameInvalid, PropertyNameTooLong):
+        except PropertyNameInvalid:
             raise InvalidQuery from None
+        except PropertyNameTooLong:
+            pass  # no entity has such a property, as none has one of so many ASCII letters
     return Token("word", word, start, end)
-
-
-def _bad_literal(kind: str, literal: str, text: str, end: int) -> InvalidQuery:
-    """A typed literal without its closing quote is a syntax error; any other has a value that the type has not."""
-    if kind == "typed" and literal.count("'") == 1:
-        return query_error(_UNTERMINATED_LITERAL, text, end)
-    return InvalidQuery()
 
 
 def _read_string(literal: str) -> Constant:
@@ -146,15 +149,10 @@ def _read_number(literal: str) -> Constant:
 
 
 def _read_typed(literal: str) -> Constant:
-    prefix, body, closing = literal.partition("'")[0].lower(), *_quoted(literal)
-    if not closing or prefix not in _TYPED:
-        raise ValueError("unterminated, or of a type that no property has")
-    return _TYPED[prefix](body)
-
-
-def _quoted(literal: str) -> tuple[str, bool]:
-    body = literal[literal.index("'") + 1 :]
-    return body[:-1], body.endswith("'")
+    prefix, _, body = literal[:-1].partition("'")
+    if prefix.lower() not in _TYPED:
+        raise ValueError("of a type that no property has")
+    return _TYPED[prefix.lower()](body)
 
 
 def _read_binary(digits: str) -> Constant:
@@ -166,7 +164,7 @@ def _read_binary(digits: str) -> Constant:
 _HEXADECIMAL = re.compile(r"(?:[0-9A-Fa-f]{2})*+")
 
 _TYPED: Final[dict[str, Callable[[str], Constant]]] = {
-    "datetime": lambda body: Constant(EdmType.DATETIME, parse_datetime(body)),
+    "datetime": lambda body: Constant(EdmType.DATETIME, parse_datetime(body, ticks_min=TICKS_MIN)),
     "guid": lambda body: Constant(EdmType.GUID, parse_guid(body)),
     "binary": _read_binary,
     "x": _read_binary,

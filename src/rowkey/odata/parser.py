@@ -11,6 +11,9 @@ through any number of parentheses. Time is linear in the length of the text but 
 
 Keywords are lower-case and known by their place, so a property may be called `eq` or `and`. One side of a comparison
 is a property, the other a constant, in either order.
+
+The OData library in the service parses the whole text before it asks what the parts mean. So a type fault, as in
+`1 eq 1` or `a eq null`, is noted and raised at the end: `a eq b c`, where quotes were forgotten, is a syntax error.
 """
 
 from dataclasses import dataclass
@@ -45,6 +48,7 @@ def parse_filter(text: str) -> Filter:
     outer: list[_Group] = []
     group = _Group()
     value: _Value | None = None  # what was just read; None where an operand is due
+    after_name = False  # what comes next may show that the name was a function's, or a path's
     deepest = 0
     for token in lex(text):
         kind = token.kind
@@ -64,34 +68,40 @@ def parse_filter(text: str) -> Filter:
             value = None
         elif kind == "close" and outer:
             value = group.close(value)
+            outer[-1].is_sound &= group.is_sound
             group = outer.pop()
             value = group.operand(value)
         elif kind == "end" and not outer:
             result = _freeze(group.condition(group.close(value)))
+            if not group.is_sound:
+                raise InvalidQuery
             if 3 * deepest + 3 > DEPTH_MAX:  # one parenthesis adds an Or, an And and a Not at most
                 _verify_depth(result)
             return result
         else:
-            raise _unexpected(token, value, text, nested=bool(outer))
+            raise _unexpected(token, text, after_name=after_name, nested=bool(outer))
+        after_name = kind == "word"
     raise AssertionError("the last token is the end")
 
 
 _AFTER_OPERAND: Final = frozenset({"and", "or", *TURNED})
 
 
-def _read_operand(token: Token, text: str) -> "Constant | BooleanProperty":
+def _read_operand(token: Token, text: str) -> "Constant | BooleanProperty | None":
+    """A constant or a name; None for a literal that is no constant here."""
     if isinstance(token.value, Constant):
         return token.value
     if token.kind == "word":
         return BooleanProperty(token.value)
+    if token.kind == "misfit":
+        return None
     if token.kind == "minus":
         raise NotImplementedOnResource
     raise query_error(EXPRESSION_EXPECTED, text, token.start)
 
 
-def _unexpected(token: Token, value: "_Value", text: str, *, nested: bool) -> InvalidQuery | NotImplementedOnResource:
+def _unexpected(token: Token, text: str, *, after_name: bool, nested: bool) -> InvalidQuery | NotImplementedOnResource:
     """What to raise where an operator, a closing parenthesis or the end should stand."""
-    after_name = isinstance(value, BooleanProperty)
     if token.kind in ("minus", "slash") or (token.kind == "open" and after_name) or token.value in _ARITHMETIC:
         return NotImplementedOnResource()
     if nested:
@@ -129,36 +139,41 @@ _Value = Constant | Filter | _Chain
 class _Group:
     """What was read since one opening parenthesis, or since the beginning."""
 
-    __slots__ = ("conjuncts", "disjuncts", "left", "negated", "operator")
+    __slots__ = ("conjuncts", "disjuncts", "is_sound", "left", "negated", "operator")
 
     def __init__(self) -> None:
         self.disjuncts: list[Filter] = []
         self.conjuncts: list[Filter] = []
         self.negated = False
-        self.left: Constant | BooleanProperty | None = None
+        self.left: _Value | None = None
         self.operator = ""
+        self.is_sound = True
+        """Whether there was no type fault; with one, the tree means nothing."""
 
     def negate(self) -> None:
         if self.left is not None:
-            raise InvalidQuery
+            self.is_sound = False
         self.negated = not self.negated
 
-    def operand(self, value: _Value) -> _Value:
+    def operand(self, value: _Value | None) -> _Value:
         """`value`, or the comparison whose right side it is."""
-        if self.left is None:
-            return value
         left, self.left = self.left, None
-        return _compare(left, self.operator, value)
+        if left is None and value is not None:
+            return value
+        if isinstance(left, BooleanProperty) and isinstance(value, Constant):
+            return Comparison(left.name, self.operator, value)
+        if isinstance(left, Constant) and isinstance(value, BooleanProperty):
+            return Comparison(value.name, TURNED[self.operator], left)
+        self.is_sound = False
+        return Fixed(False)
 
     def operator_after(self, value: _Value, operator: str) -> None:
         if operator == "and":
             self.conjuncts = _join(And, self.conjuncts, self.condition(value))
         elif operator == "or":
             self.end_conjuncts(value)
-        elif isinstance(value, Constant | BooleanProperty):
-            self.left, self.operator = value, operator
         else:
-            raise InvalidQuery
+            self.left, self.operator = value, operator
 
     def end_conjuncts(self, value: _Value) -> None:
         term = self.condition(value)
@@ -171,7 +186,7 @@ class _Group:
         """`value` as a condition, with the `not` in front of it."""
         if isinstance(value, Constant):
             if value.edm_type is not EdmType.BOOLEAN:
-                raise InvalidQuery
+                self.is_sound = False
             value = Fixed(bool(value.value))
         if not self.negated:
             return value
@@ -186,14 +201,6 @@ class _Group:
         if self.conjuncts:
             return _Chain(And, _join(And, self.conjuncts, self.condition(value)))
         return self.condition(value) if self.negated else value
-
-
-def _compare(left: Constant | BooleanProperty, operator: str, right: _Value) -> Comparison:
-    if isinstance(left, BooleanProperty) and isinstance(right, Constant):
-        return Comparison(left.name, operator, right)
-    if isinstance(left, Constant) and isinstance(right, BooleanProperty):
-        return Comparison(right.name, TURNED[operator], left)
-    raise InvalidQuery
 
 
 def _join(kind: type[And] | type[Or], terms: list[Filter], term: Filter | _Chain) -> list[Filter]:

@@ -26,8 +26,9 @@ class GetTable(Operation):
 
     @classmethod
     def decode(cls, call: Call) -> Self:
+        wanted = body_format(call.format)
         read_select(call.options.get("$select"), call.version.date)
-        return cls(call.resource.table, body_format(call.format))
+        return cls(call.resource.table, wanted)
 
     async def run(self, store: Store, account: str) -> Table:
         # Listed rather than found: a store that others use too may find a table that was deleted a moment ago.

@@ -36,10 +36,10 @@ class PreflightTableRequest(Operation):
         sent = call.request.headers
         origin, method = sent.get("origin", "").strip(), sent.get("access-control-request-method", "").strip()
         if not origin or not method:
-            raise InvalidHeaderValue("A required CORS header is not present.", layer=Layer.FRONT_END)
+            raise InvalidHeaderValue("A required CORS header is not present.")
         names = [name.strip() for name in sent.get("access-control-request-headers", "").split(",") if name.strip()]
         if not all(map(_TOKEN.fullmatch, [method, *names])):
-            raise InvalidHeaderValue(layer=Layer.FRONT_END)
+            raise InvalidHeaderValue
         return cls(origin, method, names)
 
     async def run(self, store: Store, account: str) -> CorsRule:

@@ -45,7 +45,7 @@ class QueryEntities(Operation):
     def decode(cls, call: Call) -> Self:
         options = call.options
         wanted = body_format(call.format)
-        plan = _plan(options.get("$filter", "").strip())
+        plan = _plan(options.get("$filter", ""))
         select = read_select(options.get("$select"), call.version.date)
         start, top = read_entity_start(options), read_top(options.get("$top"))
         seconds = min(PAGE_SECONDS_MAX, read_timeout(options.get("timeout")))
@@ -81,11 +81,11 @@ class QueryEntities(Operation):
                 ("x-ms-continuation-NextPartitionKey", partition_key),
                 ("x-ms-continuation-NextRowKey", row_key),
             ]
-        headers.append(("Content-Type", content_type(self.format)))
+        headers.append(("Content-Type", content_type(self.format, is_feed=True)))
         return Response(200, headers, write_feed(result.text, view))
 
 
 @lru_cache(maxsize=64)
 def _plan(text: str) -> QueryPlan:
     """The plan of a `$filter`; the pages of one query ask for the same one again and again."""
-    return plan_query(parse_filter(text) if text else None)
+    return plan_query(parse_filter(text) if text.strip() else None)

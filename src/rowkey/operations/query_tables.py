@@ -36,8 +36,8 @@ class QueryTables(Operation):
     def decode(cls, call: Call) -> Self:
         options = call.options
         wanted = body_format(call.format)
-        text = options.get("$filter", "").strip()
-        matches = compile_filter(parse_filter(text)) if text else None
+        text = options.get("$filter", "")
+        matches = compile_filter(parse_filter(text)) if text.strip() else None
         read_select(options.get("$select"), call.version.date)
         return cls(matches, read_table_start(options), read_top(options.get("$top")), wanted)
 
@@ -59,7 +59,7 @@ class QueryTables(Operation):
     def respond(self, call: Call, result: tuple[list[Table], Table | None]) -> Response:
         tables, following = result
         view = TableView(self.format, call.address.base, call.address.account, call.now, call.options.get("$select"))
-        headers = [("Content-Type", content_type(self.format))]
+        headers = [("Content-Type", content_type(self.format, is_feed=True))]
         if following is not None:
             token = write_table_continuation(following.name, following.created, call.version)
             headers.insert(0, ("x-ms-continuation-NextTableName", token))

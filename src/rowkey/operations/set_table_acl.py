@@ -44,9 +44,14 @@ class SetTableACL(Operation):
 def _verify_media_types(request: Request) -> None:
     """Refuse what the service refuses: a body that says it is XML, by a client that does not ask for XML.
 
-    Recorded with `*/*`, 3 of 3; without Content-Type and without Accept it works (70 of 70), and so it does with
-    `Accept: application/xml`. Clients that ask for Atom or JSON are known, and served.
+    Recorded with `*/*`, 3 of 3, which an HTTP library may have added behind the recorder's back; so no `Accept` at all
+    counts as that, but not where the type has a charset, as Go's clients send it: their suite asserts success. Without
+    Content-Type and without Accept it works (70 of 70), and so it does with `Accept: application/xml`. Clients that ask
+    for Atom or JSON are known, and served.
     """
-    content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if content_type == "application/xml" and request.headers.get("accept", "").strip() in ("", "*/*"):
+    accept = request.headers.get("accept", "").strip()
+    content_type = request.headers.get("content-type", "").strip().lower()
+    if accept == "*/*":
+        content_type = content_type.partition(";")[0].rstrip()
+    if content_type == "application/xml" and accept in ("", "*/*"):
         raise MediaTypeNotSupported(layer=Layer.FRONT_END)

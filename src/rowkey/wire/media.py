@@ -21,7 +21,8 @@ class Format(Enum):
     MINIMAL_METADATA = "minimalmetadata"
     FULL_METADATA = "fullmetadata"
     ATOM = "atom"
-    INDENTED_ATOM = "atom, as the first version wrote it"
+    UNTYPED_ATOM = "atom, before OData 3.0 told entries from feeds"
+    INDENTED_ATOM = "atom, as the first versions wrote it"
     ANY = "*/*"
     NOTHING_NAMED = "nothing named"
     LATE_ATOM = "Atom, by a version that no longer has it"
@@ -41,7 +42,12 @@ _LEVELS_OF_JSON = frozenset({Format.NO_METADATA, Format.MINIMAL_METADATA, Format
 
 _CONTENT_TYPES = {
     level: f"application/json;odata={level.value};streaming=true;charset=utf-8" for level in _LEVELS_OF_JSON
-} | dict.fromkeys((Format.ATOM, Format.INDENTED_ATOM), "application/atom+xml;charset=utf-8")
+} | {
+    Format.ATOM: "application/atom+xml;type=entry;charset=utf-8",
+    Format.UNTYPED_ATOM: "application/atom+xml;charset=utf-8",
+    Format.INDENTED_ATOM: "application/atom+xml;charset=utf-8",
+}
+_CONTENT_TYPES_OF_FEEDS = _CONTENT_TYPES | {Format.ATOM: "application/atom+xml;type=feed;charset=utf-8"}
 
 _REFUSED: dict[Format, type[ServiceError]] = {
     Format.LATE_ATOM: AtomFormatNotSupported,
@@ -52,12 +58,13 @@ _REFUSED: dict[Format, type[ServiceError]] = {
 }
 
 
-def content_type(body: Format) -> str:
+def content_type(body: Format, *, is_feed: bool = False) -> str:
     """The Content-Type of an answer in JSON of some level, without blanks as recorded, or in Atom.
 
-    The reference adds `;type=entry` and `;type=feed` to Atom of later versions; what it shows of them has neither.
+    Atom of the versions that have OData 3.0 says what it is, whatever OData version the client speaks (captured: an
+    entry of 2015-04-05 for a MaxDataServiceVersion of 2.0); that of the versions before does not (captured 2008-2013).
     """
-    return _CONTENT_TYPES[body]
+    return (_CONTENT_TYPES_OF_FEEDS if is_feed else _CONTENT_TYPES)[body]
 
 
 def body_format(wanted: Format) -> Format:
@@ -75,7 +82,7 @@ def body_format(wanted: Format) -> Format:
 def read_format(accept: str | None, format_option: str | None, version_date: str) -> Format:
     """The format asked for by an Accept header and a `$format` option, which wins."""
     if format_option:
-        named = {"json": "application/json", "atom": "application/atom+xml"}.get(format_option, format_option)
+        named = _SHORT_NAMES.get(format_option.lower(), format_option)
         return _best([_classify(named)], version_date)
     if accept is None or not accept.strip():
         return _in_version(Format.NOTHING_NAMED, version_date)
@@ -88,14 +95,14 @@ def read_format(accept: str | None, format_option: str | None, version_date: str
 def read_body_format(content_type: str | None, version_date: str) -> Format:
     """The format of a request body of this Content-Type, Atom or some level of JSON; raises 415 for any other.
 
-    A body of no type is what the version's clients wrote before they could choose: Atom until there was JSON.
+    The level means nothing here, and the text is UTF-8: other charsets are refused, like other types. A body of no
+    type is what the version's clients wrote before they could choose: Atom until there was JSON.
     """
     if not content_type:
         return Format.ATOM if version_date < JSON_SINCE else Format.MINIMAL_METADATA
-    kind = _classify(content_type)
-    if kind is Format.VERBOSE_JSON:
-        kind = Format.MINIMAL_METADATA
-    if kind is not Format.ATOM and kind not in _LEVELS_OF_JSON:
+    media_type, parameters = _split(content_type)
+    kind = _BODIES.get(media_type)
+    if kind is None or parameters.get("charset", "utf-8") not in _CHARSETS:
         raise MediaTypeNotSupported
     refused = _REFUSED.get(_in_version(kind, version_date))
     if refused is not None:
@@ -117,27 +124,35 @@ def _in_version(wanted: Format, version_date: str) -> Format:
     if version_date >= JSON_ONLY_SINCE:
         return Format.LATE_ATOM if wanted is Format.ATOM else wanted
     if wanted in (Format.ATOM, Format.ANY, Format.NOTHING_NAMED):
-        return Format.INDENTED_ATOM if version_date < COMPACT_ATOM_SINCE else Format.ATOM
+        if version_date >= JSON_SINCE:
+            return Format.ATOM
+        return Format.UNTYPED_ATOM if version_date >= COMPACT_ATOM_SINCE else Format.INDENTED_ATOM
     return Format.EARLY_JSON if wanted in _LEVELS_OF_JSON and version_date < JSON_SINCE else wanted
 
 
 @lru_cache(maxsize=1024)
 def _classify(item: str) -> Format:
-    """The format that one media range names; its parameters may stand in any order, with any blanks."""
-    media_type, *parameters = (part.strip().lower() for part in item.split(";"))
-    if media_type == "*/*":
-        return Format.ANY
-    if media_type in ("application/atom+xml", "application/xml", "text/xml"):
-        return Format.ATOM
-    if media_type != "application/json" and media_type != "application/*":
-        return Format.UNKNOWN
-    for parameter in parameters:
-        name, _, value = parameter.partition("=")
-        if name.strip() == "odata":
-            return _LEVELS.get(value.strip().strip('"'), Format.UNKNOWN)
-    return Format.MINIMAL_METADATA
+    """The format that one media range names."""
+    media_type, parameters = _split(item)
+    wanted = _RANGES.get(media_type, Format.UNKNOWN)
+    if wanted is Format.MINIMAL_METADATA and "odata" in parameters:
+        return _LEVELS.get(parameters["odata"], Format.UNKNOWN)
+    return wanted
 
 
+def _split(item: str) -> tuple[str, dict[str, str]]:
+    """A media type and its parameters, which may stand in any order, with any blanks, in any letter case."""
+    media_type, *parameters = item.lower().split(";")
+    pairs = (parameter.partition("=") for parameter in parameters)
+    return media_type.strip(), {name.strip(): value.strip().strip('"') for name, _, value in pairs}
+
+
+_BODIES = {"application/json": Format.MINIMAL_METADATA} | dict.fromkeys(
+    ("application/atom+xml", "application/xml", "text/xml"), Format.ATOM
+)
+_RANGES = _BODIES | {"application/*": Format.MINIMAL_METADATA, "*/*": Format.ANY}
+_SHORT_NAMES = {"json": "application/json", "atom": "application/atom+xml"}
+_CHARSETS = ("utf-8", "utf8", "us-ascii")
 _LEVELS = {level.value: level for level in (*_LEVELS_OF_JSON, Format.VERBOSE_JSON)}
 
 _QUALITY = re.compile(r";\s*q\s*=\s*([01](?:\.\d{0,3})?)", re.IGNORECASE)

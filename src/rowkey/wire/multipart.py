@@ -2,7 +2,7 @@
 
 Clients differ in everything that the grammar leaves open and in some that it does not: CRLF and bare LF, also mixed;
 blank lines more or fewer; a final delimiter that is missing or lacks its dashes; lengths that are wrong. So a body is
-split at lines that are delimiters, and nothing else is relied on.
+split at lines that are delimiters, and what a length says counts only where a line ends there.
 """
 
 import re
@@ -35,10 +35,12 @@ def split_multipart(body: bytes, boundary: str) -> list[Part]:
     """The parts of a body; what stands before the first delimiter is passed over, and what follows the last dashes.
 
     A delimiter that ends with dashes, be they typographic, ends the body; so does a delimiter that nothing follows.
+    Raises InvalidInput for text without any delimiter: it has another boundary than was named.
     """
     delimiter = b"--" + boundary.encode("latin-1", "replace")  # as headers are decoded
     parts: list[bytes] = []
     start: int | None = None
+    is_delimited = False
     position = body.find(delimiter)
     while position >= 0:
         after = position + len(delimiter)
@@ -46,6 +48,7 @@ def split_multipart(body: bytes, boundary: str) -> list[Part]:
         line_end = min(len(body), after + _LINE_BYTES_MAX) if line_end < 0 else line_end
         rest = body[after:line_end].strip()
         if (position == 0 or body[position - 1] == _LF) and (not rest or rest in _DASHES):
+            is_delimited = True
             if start is not None:
                 parts.append(body[start:position])
             if rest:
@@ -55,6 +58,8 @@ def split_multipart(body: bytes, boundary: str) -> list[Part]:
         position = body.find(delimiter, after)
     if start is not None:
         parts.append(body[start:])
+    if not is_delimited and body.strip():
+        raise InvalidInput
     return [_read_part(part) for part in parts if part.strip()]
 
 
@@ -87,7 +92,21 @@ def read_inner_request(content: bytes) -> Request:
     if not url.strip() or len(url) > _URL_LENGTH_MAX or not protocol.startswith("HTTP/"):
         raise InvalidInput
     headers, body = _read_headers(rest)
-    return Request(method, url.strip(), headers, body.strip(b"\r\n"))
+    return Request(method, url.strip(), headers, _read_body(body, headers.get("content-length")))
+
+
+def _read_body(content: bytes, length: str | None) -> bytes:
+    """All but the line ends around it; where `length` says something else, and a line ends there, what it says."""
+    body = content.strip(b"\r\n")
+    if length is None or length == str(len(body)) or not _LENGTH.fullmatch(length):
+        return body
+    content = content.lstrip(b"\r\n")
+    end = int(length)
+    fits = end == len(content) or content[end : end + 1] in (b"\r", b"\n")
+    return content[:end] if fits else body
+
+
+_LENGTH = re.compile(r"\d{1,9}", re.ASCII)
 
 
 def _read_part(part: bytes) -> Part:
@@ -95,18 +114,14 @@ def _read_part(part: bytes) -> Part:
     return Part(*_read_headers(part.removesuffix(b"\n").removesuffix(b"\r")))
 
 
-_BLANK_LINE = re.compile(rb"(?:\A|\n)[ \t]*\r?\n")
+_BLANK_LINE = re.compile(rb"[ \t]*\r?\n")
+_LATER_BLANK_LINE = re.compile(rb"\n[ \t]*\r?\n")
 
 
 def _read_headers(block: bytes) -> tuple[dict[str, str], bytes]:
     """Header lines up to the first blank one, and what follows it."""
-    end = block.find(b"\r\n\r\n")
-    if end > 0 and block.find(b"\n\n", 0, end) < 0:
-        head, rest = block[:end], block[end + 4 :]
-    elif blank := _BLANK_LINE.search(block):
-        head, rest = block[: blank.start()], block[blank.end() :]
-    else:
-        head, rest = block, b""
+    blank = _BLANK_LINE.match(block) or _LATER_BLANK_LINE.search(block)
+    head, rest = (block, b"") if blank is None else (block[: blank.start()], block[blank.end() :])
     if len(head) > _HEAD_BYTES_MAX:
         raise InvalidInput
     return _parse_headers(head), rest
@@ -118,12 +133,16 @@ _HEAD_BYTES_MAX = 8 * 1024
 
 @lru_cache(maxsize=128)
 def _parse_headers(block: bytes) -> dict[str, str]:
-    """Header lines as a dict, which is shared and must not be changed: the parts of a batch mostly have the same."""
+    """Header lines as a dict, which is shared and must not be changed: the parts of a batch mostly have the same.
+
+    Values of a repeated header are joined by ", ", as those of a whole request are.
+    """
     headers: dict[str, str] = {}
     for line in block.decode("latin-1").split("\n"):
         name, colon, value = line.partition(":")
         if colon:
-            headers[name.strip().lower()] = value.strip()
+            name, value = name.strip().lower(), value.strip()
+            headers[name] = f"{headers[name]}, {value}" if name in headers else value
         elif line.strip():
             raise InvalidInput
     return headers

@@ -2,8 +2,8 @@
 
 import re
 
-from rowkey.errors import InvalidETag, InvalidInput, MissingRequiredHeader
-from rowkey.model.datetimes import parse_datetime
+from rowkey.errors import InvalidCondition, InvalidETag, MissingRequiredHeader
+from rowkey.model.datetimes import TICKS_MIN, parse_datetime
 from rowkey.model.writes import Condition
 from rowkey.wire.request import Request
 
@@ -14,16 +14,17 @@ _DATETIME_ETAG = re.compile(r"datetime'([^']+)'")
 def read_condition(request: Request) -> Condition | int:
     """The condition that If-Match states, Condition.ANY where it is absent.
 
-    Raises InvalidInput for If-None-Match, which no entity operation takes, and InvalidETag for a malformed one.
+    Raises InvalidCondition for If-None-Match, which no entity operation takes, and InvalidETag for a malformed one.
     """
     if_match = request.headers.get("if-match")
     if "if-none-match" in request.headers:
         if if_match is not None:
-            raise InvalidInput(
+            raise InvalidCondition(
                 "Both If-Match and If-None-Match HTTP headers cannot be specified at the same time. "
                 "Please specify either one of the headers or none of them."
             )
-        raise InvalidInput(f"If-None-Match HTTP header cannot be specified for {request.method} operations.")
+        method = request.headers.get("x-http-method", request.method).strip().upper()
+        raise InvalidCondition(f"If-None-Match HTTP header cannot be specified for {method} operations.")
     return Condition.ANY if if_match is None else parse_etag(if_match)
 
 
@@ -38,7 +39,7 @@ def require_condition(request: Request) -> Condition | int:
 def refuse_conditions(request: Request) -> None:
     """Raise if a condition is stated for something that has no ETag: a table."""
     if "if-match" in request.headers or "if-none-match" in request.headers:
-        raise InvalidInput(
+        raise InvalidCondition(
             "If-Match or If-None-Match headers cannot be specified "
             "if the target type does not have etag properties defined."
         )
@@ -59,6 +60,6 @@ def parse_etag(text: str) -> Condition | int:
     if time is None:
         return Condition.UNMEETABLE
     try:
-        return parse_datetime(time[1].replace("%3A", ":").replace("%3a", ":"))
+        return parse_datetime(time[1].replace("%3A", ":").replace("%3a", ":"), ticks_min=TICKS_MIN)
     except ValueError:
         return Condition.UNMEETABLE

@@ -210,32 +210,43 @@ def _read_entity(table: str, first_name: str, first: str, second_name: str, seco
     return Resource(ResourceKind.ENTITY, table, key)
 
 
-@lru_cache(maxsize=512)
-def _read_options(query: str) -> dict[str, str]:
-    options: dict[str, str] = {}
-    for item in query.split("&"):
-        name, _, value = item.partition("=")
-        name = _unquote_plus(name)
-        if name in options and name.startswith("$"):
-            raise InvalidQuery
-        options[name] = _unquote_plus(value)
-    return options
-
-
 def read_options(query: str) -> dict[str, str]:
-    """The query options by name, decoded as UTF-8, `+` as a blank; raises InvalidInput where that fails."""
-    return dict(_read_options(query)) if query else {}
+    """The query options by name, decoded as UTF-8, `+` as a blank; of an option that is repeated the last.
+
+    Raises nothing: whoever asks is told what is wrong with the query (`verify_query`) when it is known who asks.
+    """
+    return dict(_read_query(query)[0]) if query else {}
+
+
+def verify_query(query: str) -> None:
+    """Raise InvalidInput for a query that is not UTF-8, and InvalidQuery for a system option that is repeated."""
+    fault = _read_query(query)[1]
+    if fault is not None:
+        raise fault(layer=Layer.LIBRARY)
+
+
+@lru_cache(maxsize=512)
+def _read_query(query: str) -> tuple[dict[str, str], type[InvalidInput] | None]:
+    """The options, and the first fault."""
+    options: dict[str, str] = {}
+    fault: type[InvalidInput] | None = None
+    for item in query.split("&"):
+        encoded_name, _, encoded_value = item.partition("=")
+        try:
+            name, value = _unquote_plus(encoded_name), _unquote_plus(encoded_value)
+        except UnicodeDecodeError:
+            fault = fault or InvalidInput
+            continue
+        if name in options and name.startswith("$"):
+            fault = fault or InvalidQuery
+        options[name] = value
+    return options, fault
 
 
 def _unquote_plus(text: str) -> str:
     if "+" in text:
         text = text.replace("+", " ")
-    if "%" not in text:
-        return text
-    try:
-        return unquote_to_bytes(text).decode("utf-8")
-    except UnicodeDecodeError:
-        raise InvalidInput(layer=Layer.LIBRARY) from None
+    return unquote_to_bytes(text).decode("utf-8") if "%" in text else text
 
 
 def without_signature(url: str) -> str:

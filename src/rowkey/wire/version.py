@@ -15,11 +15,12 @@ OLDEST = "2008-10-27"
 # What changed when, as far as this server behaves by it. Dates compare as text.
 TRANSACTIONS_SINCE = "2009-04-14"
 NO_HYPHENS_SINCE = "2009-04-14"
-COMPACT_ATOM_SINCE = "2009-04-14"
 SERVICE_PROPERTIES_SINCE = "2009-09-19"
+VERSION_HEADER_SINCE = "2009-09-19"
 UPSERT_SINCE = "2011-08-18"
 SELECT_SINCE = "2011-08-18"
 ACCESS_POLICIES_SINCE = "2012-02-12"
+COMPACT_ATOM_SINCE = "2012-02-12"
 JSON_SINCE = "2013-08-15"
 PREFER_SINCE = "2013-08-15"
 CORS_SINCE = "2013-08-15"
@@ -60,32 +61,38 @@ def choose_version(header: str | None, options: Mapping[str, str]) -> str | None
     """The version of a request with a shared access signature, which names one too (`sv`).
 
     Signatures of versions before 2014-02-14 decide it alone; of later ones `api-version` and x-ms-version do, before
-    them.
+    them, unless the header names an older version than that.
     """
     signed = options.get("sv")
     if signed is None or not _DATE.fullmatch(signed):
         return header  # no such signature will be accepted
     if signed < API_VERSION_SINCE:
         return signed
+    if header is not None and _DATE.fullmatch(header) and header < API_VERSION_SINCE:
+        header = None
     return options.get("api-version") or header or signed
 
 
-_DATA_SERVICE_VERSION = re.compile(r"\s*(\d)\.\d\s*(?:;.*)?")
+_DATA_SERVICE_VERSION = re.compile(r"\s*([1-9]\d?)\.(\d\d?)\s*(?:;.*)?", re.ASCII)
 _DATA_SERVICE_VERSIONS_SINCE = {2: UPSERT_SINCE, 3: JSON_SINCE}
-"""OData's major versions after the first, and the protocol versions that brought them; a maximum may lie above."""
+"""OData's versions after 1.0, none of which has a minor one, and the protocol versions that brought them."""
 
 
-def read_data_service_version(text: str | None, version_date: str) -> int:
-    """The major OData version that `text` states (`3.0`, `3.0;NetFx`); None states the highest that the protocol has.
+def read_data_service_version(stated: str | None, maximum: str | None, version_date: str) -> int:
+    """The OData version that DataServiceVersion and MaxDataServiceVersion, which wins, ask for (`3.0`, `3.0;NetFx`).
 
-    Raises InvalidHeaderValue for text that is no version, and for one that the protocol does not have.
+    None asks for the highest that the protocol has, and so does a maximum above it (captured: 2.0 with 2009-09-19).
+    Raises InvalidHeaderValue for text that is no version, and for a stated one that the protocol does not have.
     """
-    if text is None:
-        return max((major for major, since in _DATA_SERVICE_VERSIONS_SINCE.items() if version_date >= since), default=1)
+    highest = max((major for major, since in _DATA_SERVICE_VERSIONS_SINCE.items() if version_date >= since), default=1)
+    major, minor = (highest, 0) if stated is None else _parse_data_service_version(stated)
+    if major > highest or minor:
+        raise InvalidHeaderValue
+    return major if maximum is None else min(_parse_data_service_version(maximum)[0], highest)
+
+
+def _parse_data_service_version(text: str) -> tuple[int, int]:
     match = _DATA_SERVICE_VERSION.fullmatch(text)
     if match is None:
         raise InvalidHeaderValue
-    major = int(match[1])
-    if major > 1 and version_date < _DATA_SERVICE_VERSIONS_SINCE.get(major, JSON_SINCE):
-        raise InvalidHeaderValue
-    return major
+    return int(match[1]), int(match[2])

@@ -96,7 +96,8 @@ def _write_constant(constant: Constant) -> bytes:
         case EdmType.BOOLEAN:
             return _BOOLEAN + bytes([bool(value)])
         case EdmType.DATETIME:
-            return _DATETIME + int(value).to_bytes(8, "big")
+            ticks = int(value)
+            return _DATETIME + ticks.to_bytes(8, "big") if ticks >= 0 else _DATETIME  # before all that is stored
         case EdmType.GUID:
             return _write_guid(str(value))
         case EdmType.BINARY:

@@ -13,7 +13,7 @@ import orjson
 import pytest
 
 from rowkey.errors import ResourceNotFound, TableNotFound
-from rowkey.model.datetimes import parse_datetime
+from rowkey.model.datetimes import TICKS_MIN, parse_datetime
 from rowkey.model.edm import EdmType
 from rowkey.model.entity import Key
 from rowkey.model.key_range import FIRST_KEY, WHOLE_TABLE, KeyRange
@@ -198,8 +198,9 @@ class IndexConformance:
             Key(partition_key, "2") for partition_key in ("a", "b", "c")
         ]
         assert len(times) > 1
-        after = Comparison("Timestamp", "ge", moment(0))
-        assert len(await scan_keys(store, table, predicate=after)) == 9
+        for operator, count in (("ge", 9), ("gt", 9), ("ne", 9), ("eq", 0), ("le", 0), ("lt", 0)):
+            early = Comparison("Timestamp", operator, moment(TICKS_MIN))
+            assert len(await scan_keys(store, table, predicate=early)) == count
         await store.write(table, [merge("b", "2", A=int32(1))])
         newest = Comparison("Timestamp", "gt", moment(parse_datetime(times[-1])))
         assert await scan_keys(store, table, predicate=newest) == [Key("b", "2")]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import orjson
 import pytest
 
+from rowkey.model.datetimes import TICKS_MAX, TICKS_MIN
 from rowkey.model.edm import EdmType
 from rowkey.model.entity import Key
 from rowkey.model.writes import Condition, Mode, Write
@@ -115,6 +116,13 @@ class PredicateConformance:
         assert await _found(store, table, Comparison("A", "eq", moment(ticks + 10))) == [2]
         assert await _found(store, table, Comparison("A", "lt", moment(ticks + 10))) == [0, 1]
         assert await _found(store, table, Comparison("A", "gt", moment(ticks + 1))) == [2, 3]
+
+    async def test_dates_that_are_never_stored_come_before_all_others(self, store: Store) -> None:
+        table = await _table_of(store, [moment(0), moment(TICKS_MAX), int32(1), string("a")])
+        for operator in OPERATORS:
+            for early in (moment(-1), moment(TICKS_MIN)):
+                await _verify_decision(store, table, Comparison("A", operator, early))
+                await _verify_decision(store, table, Comparison("Timestamp", operator, early))
 
     async def test_guids_and_binary_values_are_compared(self, store: Store) -> None:
         guid = Constant(EdmType.GUID, "c9da6455-213d-42c9-9a79-3e9149a57833")
