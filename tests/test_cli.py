@@ -91,6 +91,10 @@ def test_nothing_asked_prints_help() -> None:
     [
         (["--memory", "--data", "x"], "exclude each other"),
         (["--port", "65536"], "not a port"),
+        (["--metrics-port", "65536"], "not a port: choose one from 0 to 65535"),
+        (["--metrics-port", "65535", "--workers", "2"], "choose one from 0 to 65534"),
+        (["--data", ""], "argument --data: it is empty"),
+        (["--host", ""], "argument --host: it is empty"),
         (["--workers", "0"], "makes no sense"),
         (["--workers", "65"], "makes no sense"),
         (["--workers", "2", "--memory"], "exclude each other"),
@@ -174,12 +178,13 @@ class TestServe:
         process.wait(SECONDS_MAX)
         assert process.returncode == 0
 
-    def test_port_that_is_taken(self) -> None:
+    @pytest.mark.parametrize("option", ["--port", "--metrics-port"])
+    def test_port_that_is_taken(self, option: str) -> None:
         with socket.create_server(("127.0.0.1", 0)) as taken:
-            result = rowkey("serve", "--memory", "--port", str(taken.getsockname()[1]))
+            result = rowkey("serve", "--memory", "--port", "0", option, str(taken.getsockname()[1]))
         assert result.returncode == 1
         assert "the port is in use" in result.stderr
-        assert "--port" in result.stderr
+        assert f"choose another {option}." in result.stderr
         assert len(result.stderr.splitlines()) == 1
 
     def test_address_of_another_machine(self) -> None:

@@ -44,7 +44,9 @@ def test_what_cannot_be_done_is_explained_in_one_line(postgres: Postgres, tmp_pa
         (("db", "status", postgres.url("missing")), "does not exist"),
         (("db", "init", f"postgresql://rowkey:secret@127.0.0.1:{free_port()}/rowkey"), "cannot be opened"),
         (("db", "status", "mysql://rowkey"), "not the URL of a database"),
-        (("db", "copy", str(tmp_path / "missing"), postgres.new_database()), "no data folder"),
+        (("db", "copy", str(tmp_path / "missing"), postgres.new_database()), "is not a folder"),
+        (("db", "copy", str(tmp_path), postgres.new_database()), "There is no rowkey.db in"),
+        (("db", "copy", str(tmp_path), f"{tmp_path}/."), "cannot be copied into itself"),
         (("serve", "--store", postgres.url("missing")), "does not exist"),
         (("serve", "--store", postgres.url("postgres")), "rowkey db init"),
         (("serve", "--store", "rowkey-data"), "not the URL of a database"),
@@ -56,6 +58,7 @@ def test_what_cannot_be_done_is_explained_in_one_line(postgres: Postgres, tmp_pa
         assert words in run.stderr
         assert run.stderr.count("\n") == 1
         assert "secret" not in run.stderr
+    assert not any(tmp_path.iterdir())
 
 
 def test_a_server_that_waits_for_its_database_can_be_stopped() -> None:

@@ -14,7 +14,7 @@ from urllib.request import Request, urlopen
 import pytest
 
 from rowkey.config import DEVELOPMENT_ACCOUNT
-from rowkey.index import CONNECTION_STRING_VARIABLE, CommandError, Endpoint, parse_connection_string
+from rowkey.index import CONNECTION_STRING_VARIABLE, Endpoint, parse_connection_string
 from tests.conftest import free_port
 
 if TYPE_CHECKING:
@@ -71,11 +71,11 @@ class TestCommands:
     @pytest.mark.parametrize(
         ("arguments", "complaint"),
         [
-            (["drop", "Orders", "Email"], "ResourceNotFound: The specified resource does not exist."),
-            (["add", "Missing", "Email"], "TableNotFound: The table specified does not exist."),
+            (["drop", "Orders", "Email"], "refused to drop the index of Orders on Email: ResourceNotFound: "),
+            (["add", "Missing", "Email"], "refused to add the index of Missing on Email: TableNotFound: "),
+            (["list", "Missing"], "refused to list the indexes of Missing: TableNotFound: "),
             (["add", "Orders", "a b"], "PropertyNameInvalid"),
             (["add", "Orders", "PartitionKey"], "needs no index"),
-            (["list", "Orders", "--connection-string", "AccountName=a"], "no AccountKey"),
         ],
     )
     def test_what_is_refused(self, server: Server, arguments: list[str], complaint: str) -> None:
@@ -101,9 +101,20 @@ class TestCommands:
         assert f"No answer from {url}" in errors
         assert "--connection-string" in errors
 
-    @pytest.mark.parametrize("arguments", [[], ["add"], ["add", "Orders"], ["move", "a", "b"], ["list", "a", "b"]])
+    @pytest.mark.parametrize(
+        "arguments",
+        [
+            *([], ["add"], ["add", "Orders"], ["add", "", "Email"], ["move", "a", "b"], ["list", "a", "b"]),
+            *(["list", "--connection-string", ""], ["list", "--connection-string", "AccountName=a"]),
+        ],
+    )
     def test_senseless_command_lines(self, arguments: list[str]) -> None:
         assert index(*arguments)[0] == 2
+
+    def test_a_senseless_connection_string_of_the_environment(self) -> None:
+        code, _, errors = index("list", connection_string="AccountName=a")
+        assert (code, errors.count("\n")) == (2, 1)
+        assert "no AccountKey" in errors
 
 
 class TestConnectionString:
@@ -135,5 +146,5 @@ class TestConnectionString:
         ],
     )
     def test_what_is_none(self, text: str, complaint: str) -> None:
-        with pytest.raises(CommandError, match=complaint):
+        with pytest.raises(ValueError, match=complaint):
             parse_connection_string(text)

@@ -68,11 +68,3 @@ def test_the_commands_exist() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     for recipe in set(re.findall(r"^make (\w+)", README, re.MULTILINE)):
         assert re.search(rf"^{recipe}:", makefile, re.MULTILINE), recipe
-
-
-def test_every_option_is_explained() -> None:
-    """The table of options is the command's own list."""
-    usage = run([sys.executable, "-m", "rowkey", "serve", "--help"], ROOT)
-    options = set(re.findall(r"--[a-z-]+", usage)) - {"--help"}
-    explained = set(re.findall(r"^\| `(--[a-z-]+)", README, re.MULTILINE))
-    assert explained == options

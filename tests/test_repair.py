@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import sqlite3
+import stat
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,13 +14,23 @@ import pytest
 from rowkey.cli import main
 from rowkey.model.entity import Key
 from rowkey.store.embedded.folder import DATABASE_NAME
+from rowkey.store.embedded.mark import MARK_NAME
 from rowkey.store.embedded.store import EmbeddedStore
 from rowkey.store.testing.samples import delete, insert, int32, string
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 PAGE = 4096
+
+
+@pytest.fixture(autouse=True)
+def umask() -> Iterator[None]:
+    """One that hides nothing, so that what is private was made so; the commands change it."""
+    before = os.umask(0)
+    yield
+    os.umask(before)
 
 
 @pytest.fixture
@@ -103,24 +117,85 @@ def test_a_backup_is_a_folder_that_is_sound(folder: Path) -> None:
     assert read(restored) == wanted
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="modes of files")
+def test_copies_are_private(folder: Path) -> None:
+    """They have all that the folder has."""
+    backup, new = folder.with_name("backup.db"), folder.with_name("new")
+    assert main(["backup", str(folder), str(backup)]) == 0
+    assert main(["salvage", str(folder), str(new)]) == 0
+    made = [backup, new, *new.iterdir()]
+    assert not [path for path in made if stat.S_IMODE(path.stat().st_mode) & 0o077]
+
+
+@pytest.mark.parametrize("command", [["check"], ["salvage", "new"], ["backup", "file"]], ids=lambda words: words[0])
 @pytest.mark.parametrize(
-    ("command", "message"),
+    ("place", "message"),
     [
-        (["check", "nowhere"], "nowhere is not a folder"),
-        (["salvage", "nowhere", "new"], "nowhere is not a folder"),
-        (["backup", "nowhere", "file"], "does not exist"),
+        ("nowhere", "nowhere is not a folder"),
+        ("file", "file is not a folder"),
+        ("bare", "no rowkey.db in bare"),
+        ("begun", "rowkey.db in begun is empty"),
     ],
 )
-def test_what_cannot_be_done_is_said(
+def test_where_no_server_has_kept_data_there_is_nothing_to_do(
     command: list[str],
+    place: str,
     message: str,
     capsys: pytest.CaptureFixture[str],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """And nothing is left behind there."""
     monkeypatch.chdir(tmp_path)
-    assert main(command) == 1
-    assert message in capsys.readouterr().err
+    for name in ("bare", "begun"):
+        (tmp_path / name).mkdir()
+    for name in ("file", f"begun/{DATABASE_NAME}"):
+        (tmp_path / name).touch()
+    before = sorted(tmp_path.rglob("*"))
+    action, *more = command
+    assert main([action, place, *more]) == 1
+    output, errors = capsys.readouterr()
+    assert output == ""
+    assert message in errors
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize("command", [["check"], ["backup", "file"]], ids=lambda words: words[0])
+def test_the_database_of_another_program_is_not_called_damaged(
+    command: list[str], capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "other").mkdir()
+    connection = sqlite3.connect(tmp_path / "other" / DATABASE_NAME)
+    connection.execute("CREATE TABLE things (name)")
+    connection.close()
+    action, *more = command
+    assert main([action, "other", *more]) == 1
+    assert "is not a Rowkey database" in capsys.readouterr().err
+    assert not (tmp_path / "file").exists()
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_database_that_was_cut_to_nothing_is_damage(
+    folder: Path, capsys: pytest.CaptureFixture[str], is_there: bool
+) -> None:
+    """The mark of the log tells that there was one."""
+    (folder / DATABASE_NAME).unlink()
+    if is_there:
+        (folder / DATABASE_NAME).touch()
+    assert main(["check", str(folder)]) == 3
+    assert f"is missing or empty, although {MARK_NAME} of it is here" in capsys.readouterr().out
+
+
+def test_a_file_that_is_no_database_is_damaged(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / DATABASE_NAME).write_bytes(b"x" * PAGE)
+    assert main(["check", str(folder)]) == 3
+    assert "NotADBError" in capsys.readouterr().out
+
+
+def test_a_folder_is_not_salvaged_into_itself(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["salvage", str(folder), str(folder / ".." / folder.name)]) == 1
+    assert "cannot be salvaged into itself" in capsys.readouterr().err
 
 
 def test_salvage_does_not_write_over_a_database(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

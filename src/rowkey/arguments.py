@@ -19,11 +19,16 @@ def make_parser() -> argparse.ArgumentParser:
     _add_repair_commands(commands)
     serve_parser = commands.add_parser("serve", help="start a server", description="Start a server; SIGTERM stops it.")
     add = serve_parser.add_argument
-    add("--host", default=HOST, help="address to listen on (default: %(default)s; 0.0.0.0 for all)")
+    add("--host", type=_parse_text, default=HOST, help="address to listen on (default: %(default)s; 0.0.0.0 for all)")
     add("--port", type=int, default=PORT, help="port to listen on (default: %(default)s; 0 for any that is free)")
-    add("--data", type=Path, metavar="DIR", help=f"folder for the data (default: ./{DATA})")
+    add("--data", type=_parse_path, metavar="DIR", help=f"folder for the data (default: ./{DATA})")
     add("--memory", action="store_true", help="keep the data in memory, and nothing after the end")
-    add("--store", metavar="URL", help="keep the data in a PostgreSQL database: postgresql://USER@HOST/DATABASE")
+    add(
+        "--store",
+        type=_parse_text,
+        metavar="URL",
+        help="keep the data in a PostgreSQL database: postgresql://USER@HOST/DATABASE",
+    )
     add("--compress", action="store_true", help="send large answers with gzip to clients that take it")
     add("--auto-index", action="store_true", help="add indexes for filters that look at many entities again and again")
     add("--workers", type=int, default=1, metavar="N", help="processes that answer requests (default: %(default)s)")
@@ -37,7 +42,7 @@ def make_parser() -> argparse.ArgumentParser:
     add(
         "--account-file",
         action="append",
-        type=Path,
+        type=_parse_path,
         metavar="FILE",
         help="accounts to serve, NAME:KEY[:KEY2] a line: keys that neither the process list nor a log shows",
     )
@@ -53,18 +58,23 @@ def make_parser() -> argparse.ArgumentParser:
     )
     add(
         "--cert",
-        type=Path,
+        type=_parse_path,
         metavar="FILE",
         help="speak https with this certificate and those that vouch for it, in PEM",
     )
-    add("--key", type=Path, metavar="FILE", help="the private key of --cert, in PEM")
+    add("--key", type=_parse_path, metavar="FILE", help="the private key of --cert, in PEM")
     add(
         "--oidc",
         metavar="ISSUER",
         help="accept bearer tokens that this OpenID Connect issuer has signed, as in "
         "https://login.microsoftonline.com/TENANT/v2.0",
     )
-    add("--oidc-keys", type=Path, metavar="FILE", help="the issuer's keys, as a JWK set (default: fetched from it)")
+    add(
+        "--oidc-keys",
+        type=_parse_path,
+        metavar="FILE",
+        help="the issuer's keys, as a JWK set (default: fetched from it)",
+    )
     add(
         "--oidc-role",
         action="append",
@@ -106,10 +116,12 @@ def _add_db_commands(commands: "argparse._SubParsersAction[argparse.ArgumentPars
     upgrade = actions.add_parser("upgrade", help="bring the schema to this version of Rowkey")
     status = actions.add_parser("status", help="tell the version of the schema")
     for action in (init, upgrade, status):
-        action.add_argument("url", metavar="URL", help="postgresql://USER@HOST/DATABASE")
+        action.add_argument("url", type=_parse_text, metavar="URL", help="postgresql://USER@HOST/DATABASE")
     copy = actions.add_parser("copy", help="copy all accounts from one store to another, with ETags and Timestamps")
     for name in ("source", "target"):
-        copy.add_argument(name, metavar=name.upper(), help="postgresql://USER@HOST/DATABASE, or a data folder")
+        copy.add_argument(
+            name, type=_parse_text, metavar=name.upper(), help="postgresql://USER@HOST/DATABASE, or a data folder"
+        )
     for action in (init, upgrade, status, copy):
         action.set_defaults(log_level="info", log_format="text", account_file=None)
 
@@ -122,12 +134,13 @@ def _add_index_commands(commands: "argparse._SubParsersAction[argparse.ArgumentP
     drop = actions.add_parser("drop", help="have an index no longer")
     show = actions.add_parser("list", help="tell which indexes there are, and whether they are ready")
     for action in (add, drop):
-        action.add_argument("table", metavar="TABLE")
-        action.add_argument("property", metavar="PROPERTY")
-    show.add_argument("table", metavar="TABLE", nargs="?", help="(default: all tables)")
+        action.add_argument("table", type=_parse_text, metavar="TABLE")
+        action.add_argument("property", type=_parse_text, metavar="PROPERTY")
+    show.add_argument("table", type=_parse_text, metavar="TABLE", nargs="?", help="(default: all tables)")
     for action in (add, drop, show):
         action.add_argument(
             "--connection-string",
+            type=_parse_text,
             metavar="TEXT",
             help="of the account (default: AZURE_STORAGE_CONNECTION_STRING of the environment, or else the account "
             f"that all emulators have, on {HOST} port {PORT})",
@@ -137,12 +150,26 @@ def _add_index_commands(commands: "argparse._SubParsersAction[argparse.ArgumentP
 def _add_repair_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     add = commands.add_parser
     check = add("check", help="look for damage in a data folder", description="Look for damage in a data folder.")
-    check.add_argument("folder", metavar="DIR", type=Path, help="the data folder, of a server that does not run")
+    check.add_argument("folder", metavar="DIR", type=_parse_path, help="the data folder, of a server that does not run")
     what = "bring what is intact in a damaged data folder into a new one"
     salvage = add("salvage", help=what, description=f"{what.capitalize()}.")
-    salvage.add_argument("folder", metavar="DIR", type=Path, help="the data folder, of a server that does not run")
-    salvage.add_argument("new_folder", metavar="NEWDIR", type=Path, help="a folder that is new")
+    salvage.add_argument(
+        "folder", metavar="DIR", type=_parse_path, help="the data folder, of a server that does not run"
+    )
+    salvage.add_argument("new_folder", metavar="NEWDIR", type=_parse_path, help="a folder that is new")
     what = "copy the database, also while the server runs"
     backup = add("backup", help=what, description=f"{what.capitalize()}.")
-    backup.add_argument("folder", metavar="DIR", type=Path, help="the data folder")
-    backup.add_argument("file", metavar="FILE", type=Path, help="the copy, a file that is new")
+    backup.add_argument("folder", metavar="DIR", type=_parse_path, help="the data folder")
+    backup.add_argument("file", metavar="FILE", type=_parse_path, help="the copy, a file that is new")
+
+
+def _parse_text(text: str) -> str:
+    """A text that is not empty: that comes of a variable that is not set, and would often mean something by chance."""
+    if not text:
+        raise argparse.ArgumentTypeError("it is empty, as if from a variable that is not set: say what is meant.")
+    return text
+
+
+def _parse_path(text: str) -> Path:
+    """A path; an empty one would be the current folder."""
+    return Path(_parse_text(text))

@@ -44,12 +44,15 @@ USAGE_EXIT_CODE = 2
 FAILURE_EXIT_CODE = 1
 
 PORT_MAX = 65535
+PRIVATE_UMASK = 0o077
+"""Whatever a command makes, only its own user can read: data, copies of it, logs, keys."""
 WORKERS_MAX = 64
 """More than there are processors only cost memory; writes go through one of them in any case."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
+    os.umask(PRIVATE_UMASK)
     parser = make_parser()
     options = parser.parse_args(arguments)
     if options.command is None:
@@ -82,8 +85,8 @@ def read_settings(options: argparse.Namespace, environment: Mapping[str, str]) -
     _verify_workers(options)
     if not 0 <= options.port <= PORT_MAX:
         raise ValueError(f"--port {options.port} is not a port: choose one from 0 to {PORT_MAX}.")
-    if options.metrics_port is not None and not 0 <= options.metrics_port <= PORT_MAX:
-        raise ValueError(f"--metrics-port {options.metrics_port} is not a port: choose one from 0 to {PORT_MAX}.")
+    if options.metrics_port is not None:
+        _verify_metrics_ports(options)
     for option, value in (("--log-slow", options.log_slow), ("--drain-seconds", options.drain_seconds)):
         if value is not None and not 0 <= value < math.inf:
             raise ValueError(f"{option} {value} is not a time: choose one from 0 up.")
@@ -135,6 +138,14 @@ def _verify_workers(options: argparse.Namespace) -> None:
         )
     if options.workers > 1 and not hasattr(os, "fork"):
         raise ValueError("--workers needs a system that can fork processes, such as Linux or macOS: leave it out.")
+
+
+def _verify_metrics_ports(options: argparse.Namespace) -> None:
+    """Each worker has the next one, unless the system chooses."""
+    last = PORT_MAX - options.workers + 1
+    if not 0 <= options.metrics_port <= last:
+        what = "is not a port" if options.workers == 1 else f"is none that {options.workers} workers can count up from"
+        raise ValueError(f"--metrics-port {options.metrics_port} {what}: choose one from 0 to {last}.")
 
 
 def _read_accounts(options: argparse.Namespace, environment: Mapping[str, str]) -> dict[str, Account]:
@@ -240,7 +251,9 @@ def serve(settings: Settings) -> int:
     except (FolderError, StoreError, CertificateError, KeysError, WorkerError) as error:
         return _fail(str(error), FAILURE_EXIT_CODE)
     except AddressError as error:
-        return _fail(_explain(error.__cause__, *error.args), FAILURE_EXIT_CODE)
+        host, port = error.args
+        option = "--port" if port == settings.port else "--metrics-port"
+        return _fail(_explain(error.__cause__, host, port, option), FAILURE_EXIT_CODE)
     return 0
 
 
@@ -257,17 +270,17 @@ def _announce(settings: Settings, port: int, made: Path | None) -> None:
     print(f"Rowkey {__version__} is ready on {format_url(settings, port)} ({place})", flush=True)
 
 
-def _explain(error: BaseException | None, host: str, port: int) -> str:
-    """Why the server cannot listen, and what to do about it."""
+def _explain(error: BaseException | None, host: str, port: int, option: str) -> str:
+    """Why the server cannot listen, and what to do about it; `option` is the one that asked for the port."""
     number = error.errno if isinstance(error, OSError) else None
     where = f"{host} port {port}"
     if number == errno.EADDRINUSE:
-        return f"Cannot listen on {where}: the port is in use. Stop the other program, or choose another --port."
+        return f"Cannot listen on {where}: the port is in use. Stop the other program, or choose another {option}."
     if number == errno.EACCES:
-        return f"Cannot listen on {where}: it needs special rights. Choose a --port from 1024 up."
+        return f"Cannot listen on {where}: it needs special rights. Choose a {option} from 1024 up."
     if number == errno.EADDRNOTAVAIL:
         return f"Cannot listen on {where}: this machine does not have the address. Choose another --host."
-    return f"Cannot listen on {where}: {error}. Check --host and --port."
+    return f"Cannot listen on {where}: {error}. Check --host and {option}."
 
 
 def _fail(message: str, code: int) -> int:

@@ -22,6 +22,8 @@ def run_command(options: argparse.Namespace) -> int:
         return _fail(f"this needs {error.name}, which is not installed: pip install rowkey[postgres]")
     try:
         if options.action == "copy":
+            if not is_store(options.source) and Path(options.source).resolve() == Path(options.target).resolve():
+                raise TransferError(f"{options.source} cannot be copied into itself. Name another target.")
             asyncio.run(_copy(options.source, options.target))
         else:
             print(asyncio.run(_change_schema(options)))

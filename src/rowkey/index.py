@@ -18,10 +18,13 @@ from urllib.parse import quote, urlencode, urlsplit
 from rowkey.auth.shared_key import SigningKey
 from rowkey.config import DEVELOPMENT_ACCOUNT, HOST, PORT
 
+FAILURE_EXIT_CODE = 1
+USAGE_EXIT_CODE = 2
 CONNECTION_STRING_VARIABLE = "AZURE_STORAGE_CONNECTION_STRING"
 """Where the `az` command looks for it, too."""
 _VERSION = "2019-02-02"
 _SECONDS_MAX = 60
+_VERBS = {"GET": "list", "PUT": "add", "DELETE": "drop"}
 
 
 class CommandError(Exception):
@@ -38,9 +41,13 @@ class Endpoint(NamedTuple):
 
 def run_command(options: argparse.Namespace) -> int:
     """Run one of the commands and return its exit code."""
+    text = options.connection_string or os.environ.get(CONNECTION_STRING_VARIABLE, "")
     try:
-        text = options.connection_string or os.environ.get(CONNECTION_STRING_VARIABLE, "")
         client = _Client(parse_connection_string(text) if text else _DEVELOPMENT)
+    except ValueError as error:
+        print(f"rowkey: {error}", file=sys.stderr)
+        return USAGE_EXIT_CODE
+    try:
         if options.action == "list":
             _print_indexes(client, [options.table] if options.table else list(client.tables()))
         elif options.action == "add":
@@ -52,12 +59,12 @@ def run_command(options: argparse.Namespace) -> int:
             print(f"The index of {options.table} on {options.property} is dropped.")
     except CommandError as error:
         print(f"rowkey: {error}", file=sys.stderr)
-        return 1
+        return FAILURE_EXIT_CODE
     return 0
 
 
 def parse_connection_string(text: str) -> Endpoint:
-    """The endpoint that an SDK would use; raises CommandError, without repeating a key."""
+    """The endpoint that an SDK would use; raises ValueError, without repeating a key."""
     parts = {
         name.strip().lower(): value.strip() for name, _, value in (item.partition("=") for item in text.split(";"))
     }
@@ -65,15 +72,15 @@ def parse_connection_string(text: str) -> Endpoint:
         return _DEVELOPMENT
     account, key = parts.get("accountname", ""), parts.get("accountkey", "")
     if not account or not key:
-        raise CommandError("The connection string has no AccountName or no AccountKey, and both are needed.")
+        raise ValueError("The connection string has no AccountName or no AccountKey, and both are needed.")
     suffix = parts.get("endpointsuffix", "core.windows.net")
     url = parts.get("tableendpoint") or f"{parts.get('defaultendpointsprotocol', 'https')}://{account}.table.{suffix}"
     if urlsplit(url).scheme not in ("http", "https"):
-        raise CommandError(f"The TableEndpoint {url!r} is not the URL of a server, as in http://127.0.0.1:{PORT}/name.")
+        raise ValueError(f"The TableEndpoint {url!r} is not the URL of a server, as in http://127.0.0.1:{PORT}/name.")
     try:
         return Endpoint(url.rstrip("/"), account, base64.b64decode(key, validate=True))
     except ValueError:
-        raise CommandError("The AccountKey of the connection string is not base64.") from None
+        raise ValueError("The AccountKey of the connection string is not base64.") from None
 
 
 _DEVELOPMENT = Endpoint(
@@ -98,7 +105,7 @@ class _Client:
         """The names of all tables."""
         options = ""
         while True:
-            answer = self._send("GET", "/Tables", options)
+            answer = self._send("GET", "/Tables", options, "list the tables")
             for table in json.loads(answer.body)["value"]:
                 yield table["TableName"]
             following = answer.headers.get("x-ms-continuation-nexttablename")
@@ -114,9 +121,10 @@ class _Client:
     def ask(self, method: str, table: str, name: str | None = None) -> _Answer:
         """The answer about a table's indexes, or its index on one property."""
         named = {} if name is None else {"property": name}
-        return self._send(method, f"/{quote(table, safe='')}", urlencode({"comp": "indexes", **named}))
+        what = f"{_VERBS[method]} the " + (f"indexes of {table}" if name is None else f"index of {table} on {name}")
+        return self._send(method, f"/{quote(table, safe='')}", urlencode({"comp": "indexes", **named}), what)
 
-    def _send(self, method: str, path: str, query: str) -> _Answer:
+    def _send(self, method: str, path: str, query: str, what: str) -> _Answer:
         url = urlsplit(self._endpoint.url + path)
         date = formatdate(usegmt=True)
         comp = "?comp=indexes" if query.startswith("comp=") else ""
@@ -141,7 +149,7 @@ class _Client:
         finally:
             connection.close()
         if response.status >= 300:
-            raise CommandError(f"{self._endpoint.url} refused it: {_explain(response, body)}")
+            raise CommandError(f"{self._endpoint.url} refused to {what}: {_explain(response, body)}")
         return _Answer(response.status, {name.lower(): value for name, value in response.getheaders()}, body)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rowkey.store.embedded.check import find_all
 from rowkey.store.embedded.database import back_up, open_to_look
-from rowkey.store.embedded.folder import DATABASE_NAME, DataFolder, FolderError
+from rowkey.store.embedded.folder import DATABASE_NAME, DataFolder, FolderDamaged, FolderError, verify_begun
 from rowkey.store.embedded.salvage import salvage
 
 FAILURE_EXIT_CODE = 1
@@ -32,8 +32,7 @@ def run_command(options: argparse.Namespace) -> int:
 
 
 def _check(path: Path) -> int:
-    if not path.is_dir():
-        raise FolderError(f"{path} is not a folder.")
+    verify_begun(path)
     folder = DataFolder(path)
     count = 0
     try:
@@ -57,7 +56,7 @@ def _check(path: Path) -> int:
 def _findings(folder: DataFolder) -> Iterator[str]:
     try:
         connection = open_to_look(folder)
-    except FolderError as error:
+    except FolderDamaged as error:
         yield str(error)
         return
     try:
@@ -67,8 +66,9 @@ def _findings(folder: DataFolder) -> Iterator[str]:
 
 
 def _salvage(path: Path, new_path: Path) -> int:
-    if not path.is_dir():
-        raise FolderError(f"{path} is not a folder.")
+    verify_begun(path)
+    if new_path.exists() and new_path.samefile(path):
+        raise FolderError(f"{path} cannot be salvaged into itself. Name a folder that is new.")
     old = DataFolder(path)
     try:
         new = DataFolder(new_path)
@@ -85,6 +85,7 @@ def _salvage(path: Path, new_path: Path) -> int:
 
 
 def _backup(path: Path, file: Path) -> int:
+    verify_begun(path)
     back_up(path / DATABASE_NAME, file)
     print(f"{file} is a copy of {path / DATABASE_NAME}.")
     return 0

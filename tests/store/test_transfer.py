@@ -184,5 +184,5 @@ async def test_a_folder_in_use_is_not_copied(tmp_path: Path, url: str) -> None:
     with pytest.raises(FolderError, match="in use"):
         await copy_between(tmp_path / "old", url)
     await store.close()
-    with pytest.raises(TransferError, match="no data folder"):
+    with pytest.raises(FolderError, match="is not a folder"):
         await asyncio.create_task(copy_between(tmp_path / "missing", url))

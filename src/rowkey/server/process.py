@@ -32,8 +32,6 @@ log = logging.getLogger(__name__)
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 SECOND_SIGNAL_EXIT_CODE = 1
-PRIVATE_UMASK = 0o077
-"""Whatever the server makes, only its own user can read: data, logs, keys."""
 
 
 class AddressError(Exception):
@@ -59,7 +57,6 @@ def run(settings: Settings, announce: Callable[[int, Path | None], None]) -> Non
     KeysError, StoreError or WorkerError where the server cannot start. A second signal ends the process at once, which
     loses nothing that was acknowledged.
     """
-    os.umask(PRIVATE_UMASK)
     if settings.data is not None and settings.data.is_dir() and is_readable_by_others(settings.data):
         log.warning("others can read the data folder: chmod 700 %s", settings.data)
     if settings.workers > 1:

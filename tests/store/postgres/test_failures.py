@@ -11,13 +11,14 @@ import asyncpg
 import pytest
 
 from rowkey.model.entity import Key
+from rowkey.odata.parser import parse_filter
 from rowkey.store.checked import CheckedStore
 from rowkey.store.interface import OutcomeUnknown, StoreUnavailable
-from rowkey.store.postgres import lane, schema, store, writer
+from rowkey.store.postgres import lane, pages, schema, statements, store, writer
 from rowkey.store.postgres.schema import DatabaseError
 from rowkey.store.postgres.store import PostgresStore
-from rowkey.store.testing.samples import ACCOUNT, insert, int32, merge, replace, scan_keys, write_one
-from tests.postgres import Postgres
+from rowkey.store.testing.samples import ACCOUNT, fill, insert, int32, merge, replace, scan_keys, write_one
+from tests.postgres import SUPERUSER, Postgres
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -201,6 +202,165 @@ async def test_merges_that_another_front_end_overtakes_begin_anew(
     await two.close()
 
 
+async def test_a_page_that_fails_midway_leaves_its_connection_usable(
+    own_postgres: Postgres, opened: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Filters that look at much run in a transaction; one that was cancelled in it is run again, and those after it."""
+    monkeypatch.setattr(pages, "_CHUNK_ENTITIES", 100)
+    table = await opened.create_table(ACCOUNT, "things")
+    await fill(opened, table, "p", [f"{number:03}" for number in range(300)], A=int32(1))
+    url = opened.inner._points._url  # type: ignore[attr-defined]
+    other = await asyncpg.connect(url)
+    filter_all = pages.PageScan._filter_all
+    cancelled: list[int] = []
+
+    async def filter_and_be_cancelled(scan: pages.PageScan, *arguments: object) -> object:
+        if len(cancelled) == 4:
+            return await filter_all(scan, *arguments)  # type: ignore[arg-type]
+        await other.execute("BEGIN; LOCK TABLE rowkey.entity")
+        filtering = asyncio.ensure_future(filter_all(scan, *arguments))  # type: ignore[arg-type]
+        while not (found := await other.fetch(BLOCKED)):  # noqa: ASYNC110 - another process
+            await asyncio.sleep(0.01)
+        cancelled.extend(row["pid"] for row in found)
+        await other.execute("COMMIT")
+        return await filtering
+
+    monkeypatch.setattr(pages.PageScan, "_filter_all", filter_and_be_cancelled)
+    for _ in range(4):
+        assert await scan_keys(opened, table, predicate=parse_filter("A eq 2")) == []
+    assert len(cancelled) == 4
+    assert "idle in transaction" not in await asyncio.to_thread(own_postgres.sql, "SELECT state FROM pg_stat_activity")
+    await other.close()
+
+
+BLOCKED = """
+SELECT pid, pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND application_name = 'rowkey'
+"""
+
+LOST_WORKER = """
+ALTER TABLE rowkey.segment RENAME TO segment_kept;
+CREATE FUNCTION rowkey.reach(in_seg bigint) RETURNS boolean LANGUAGE plpgsql AS $body$
+BEGIN
+    IF in_seg = {segment} THEN
+        RAISE EXCEPTION USING ERRCODE = '{state}', MESSAGE = '{message}';
+    END IF;
+    RETURN true;
+END
+$body$;
+CREATE VIEW rowkey.segment AS SELECT * FROM rowkey.segment_kept WHERE rowkey.reach(seg);
+"""
+FOUND_WORKER = """
+DROP VIEW rowkey.segment;
+ALTER TABLE rowkey.segment_kept RENAME TO segment;
+DROP FUNCTION rowkey.reach;
+"""
+REFUSED = (
+    "connection to the remote node rowkey@worker1:5432 failed with the following error: "
+    'connection to server at "worker1" (10.0.0.1), port 5432 failed: Connection refused'
+)
+SESSIONS = "SELECT pid FROM pg_stat_activity WHERE application_name = 'rowkey' ORDER BY pid"
+
+
+async def lose_worker(opened: Store, segment: int, state: str, message: str) -> None:
+    """Answer statements about a segment as a coordinator of Citus does that has lost the node with it."""
+    connection = await asyncpg.connect(opened.inner._points._url)  # type: ignore[attr-defined]
+    await connection.execute(LOST_WORKER.format(segment=segment, state=state, message=message))
+    await connection.close()
+
+
+async def find_worker(opened: Store) -> None:
+    """The node is back."""
+    connection = await asyncpg.connect(opened.inner._points._url)  # type: ignore[attr-defined]
+    await connection.execute(FOUND_WORKER)
+    await connection.close()
+
+
+async def test_a_lost_worker_keeps_nobody_from_the_others(own_postgres: Postgres, opened: Store) -> None:
+    """What waits for it has no connection meanwhile, and ends none, since the one to the coordinator is sound."""
+    lost, sound = [await opened.create_table(ACCOUNT, name) for name in ("lost", "sound")]
+    entities = {table.name: await write_one(opened, table, insert("p", "r")) for table in (lost, sound)}
+    await asyncio.gather(*(scan_keys(opened, sound) for _ in range(4)))
+    await lose_worker(opened, lost.identity, "08006", REFUSED)
+    sessions = await asyncio.to_thread(own_postgres.sql, SESSIONS)
+    waiting: list[asyncio.Future[object]] = []
+    for _ in range(8):
+        waiting.append(asyncio.ensure_future(opened.get(lost, Key("p", "r"))))
+        waiting.append(asyncio.ensure_future(scan_keys(opened, lost)))
+        waiting.append(asyncio.ensure_future(opened.write(lost, [insert("q", f"{len(waiting)}")])))
+        await asyncio.sleep(0.05)
+    started = time.monotonic()
+    assert await opened.get(sound, Key("p", "r")) == entities["sound"].text
+    assert await scan_keys(opened, sound) == [Key("p", "r")]
+    await opened.write(sound, [insert("p", "s"), insert("p", "t")])
+    assert time.monotonic() - started < 1
+    assert not [waiter for waiter in waiting if waiter.done()]
+    assert set(sessions.split()) <= set((await asyncio.to_thread(own_postgres.sql, SESSIONS)).split())
+    await find_worker(opened)
+    results = await asyncio.gather(*waiting)
+    assert results[0] == entities["lost"].text
+    assert len(await scan_keys(opened, lost)) == 9
+
+
+async def test_jobs_that_wait_for_another_attempt_are_finished_before_the_store_is_closed(
+    own_postgres: Postgres,
+) -> None:
+    opened = CheckedStore(await PostgresStore.open(await asyncio.to_thread(own_postgres.new_database)))
+    table = await opened.create_table(ACCOUNT, "things")
+    await lose_worker(opened, table.identity, "08006", REFUSED)
+    reading = asyncio.ensure_future(opened.get(table, Key("p", "r")))
+    await asyncio.sleep(0.2)
+    closing = asyncio.ensure_future(opened.close())
+    await asyncio.sleep(0.2)
+    assert not closing.done()
+    await find_worker(opened)
+    assert await reading is None
+    await closing
+
+
+@pytest.mark.parametrize(
+    ("state", "message", "outcome"),
+    [
+        ("08006", "could not establish any connections to the node worker1:5432 after 2000 ms", None),
+        ("08006", REFUSED, None),
+        ("XX000", "could not find valid entry for shard 102040", None),
+        ("42P01", 'relation "rowkey.entity_102040" does not exist', None),
+        ("08006", REFUSED.replace("connection to server at", "server closed the connection: "), OutcomeUnknown),
+        ("XX000", "server closed the connection unexpectedly", OutcomeUnknown),
+        ("57P01", "terminating connection due to administrator command", OutcomeUnknown),
+        ("0A000", "this is not supported on distributed tables", StoreUnavailable),
+        ("42P01", 'relation "rowkey.entity" does not exist', StoreUnavailable),
+    ],
+)
+async def test_what_a_coordinator_says_of_a_write(
+    opened: Store, caplog: pytest.LogCaptureFixture, state: str, message: str, outcome: type[Exception] | None
+) -> None:
+    """What cannot have happened is tried again; what may have is not; what will not be otherwise is refused at once."""
+    table = await opened.create_table(ACCOUNT, "things")
+    await lose_worker(opened, table.identity, state, message)
+    writing = asyncio.ensure_future(opened.write(table, [insert("p", "r")]))
+    await asyncio.sleep(0.5)
+    assert writing.done() == (outcome is not None)
+    await find_worker(opened)
+    if outcome is None:
+        await writing
+        assert not caplog.records
+    else:
+        with pytest.raises(outcome):
+            await writing
+        assert message in caplog.text
+    assert (await opened.get(table, Key("p", "r")) is None) == (outcome is not None)
+
+
+async def test_a_statement_whose_plan_has_changed_is_prepared_anew(own_postgres: Postgres, opened: Store) -> None:
+    """The database refuses it with a code that has other meanings too."""
+    table = await opened.create_table(ACCOUNT, "things")
+    database = opened.inner._points._url.rpartition("/")[2]  # type: ignore[attr-defined]
+    assert await opened.list_tables(ACCOUNT, "", 10) == [table]
+    alter = "ALTER TABLE rowkey.table_of_account ALTER COLUMN name TYPE varchar(63)"
+    await asyncio.to_thread(own_postgres.sql, alter, database)
+    assert await opened.list_tables(ACCOUNT, "", 10) == [table]
+
+
 # ---------------------------------------------------------------- starting
 
 
@@ -246,3 +406,33 @@ async def test_a_schema_is_made_once(postgres: Postgres) -> None:
     with pytest.raises(DatabaseError, match="already"):
         await schema.init(url, is_sharded=False)
     assert (await schema.upgrade(url)).version == (await schema.read_status(url)).version
+
+
+async def test_a_database_without_citus_is_not_spread(postgres: Postgres) -> None:
+    """Nothing is made there."""
+    await asyncio.to_thread(postgres.sql, "CREATE DATABASE unspread")
+    with pytest.raises(DatabaseError, match=r"no extension citus.*citus_add_node"):
+        await schema.init(postgres.url("unspread"), is_sharded=True)
+    assert (await schema.read_status(postgres.url("unspread"))).version is None
+
+
+@pytest.mark.parametrize(("setting", "commit"), [("off", "on"), ("local", "on"), ("remote_apply", "remote_apply")])
+async def test_a_node_of_citus_keeps_what_the_coordinator_is_told(
+    own_postgres: Postgres, setting: str, commit: str
+) -> None:
+    """Sessions there begin as our own do, for the one user who has none but a user's rights, in the one database."""
+    own_postgres.sql("CREATE ROLE ordinary LOGIN")
+    own_postgres.sql("CREATE DATABASE node OWNER ordinary")
+    own_postgres.sql(f"ALTER SYSTEM SET synchronous_commit = '{setting}'")
+    own_postgres.sql("SELECT pg_reload_conf()")
+    url = own_postgres.url("node").replace(f"{SUPERUSER}@", "ordinary@")
+    connection = await asyncpg.connect(url)
+    await connection.execute(statements.SESSIONS_OF_NODE)
+    await connection.close()
+    await asyncio.to_thread(own_postgres.sql, "ALTER SYSTEM SET synchronous_commit = 'off'")
+    await asyncio.to_thread(own_postgres.sql, "SELECT pg_reload_conf()")
+    connection = await asyncpg.connect(url)
+    for name, value in {**statements._PLANS, "synchronous_commit": commit}.items():
+        assert await connection.fetchval("SELECT current_setting($1)", name) == value
+    await connection.close()
+    assert (await asyncio.to_thread(own_postgres.sql, "SHOW enable_seqscan", "node")).strip() == "on"

@@ -11,7 +11,7 @@ from rowkey.model.entity import Key
 from rowkey.store.embedded import statements
 from rowkey.store.embedded.checksums import entity_checksum
 from rowkey.store.embedded.database import open_database
-from rowkey.store.embedded.folder import DataFolder
+from rowkey.store.embedded.folder import DataFolder, verify_begun
 from rowkey.store.embedded.key_code import after_table, read_key, table_prefix, write_key
 from rowkey.store.transfer import ArchivedEntity, ArchivedTable, TransferError
 
@@ -25,9 +25,9 @@ class FolderArchive:
 
     @classmethod
     def open(cls, path: Path, *, is_new: bool) -> Self:
-        """Open a folder, which is made where it `is_new`; raises FolderError or TransferError."""
-        if not is_new and not path.is_dir():
-            raise TransferError(f"{path} is no data folder.")
+        """Open a folder, which is made where it `is_new`; raises FolderError."""
+        if not is_new:
+            verify_begun(path)
         folder = DataFolder(path)
         try:
             return cls(folder, open_database(folder))

@@ -17,7 +17,7 @@ from rowkey.store.embedded import statements
 from rowkey.store.embedded.check import find_damage
 from rowkey.store.embedded.checksums import PAGE_CHECKSUM_BYTES, entity_checksum, load_page_checksums
 from rowkey.store.embedded.damage import explain, is_damage
-from rowkey.store.embedded.folder import DataFolder, FolderError
+from rowkey.store.embedded.folder import DataFolder, FolderDamaged, FolderError
 from rowkey.store.embedded.mark import MARK_NAME, log_of, missing_frames
 
 log = logging.getLogger(__name__)
@@ -41,7 +41,7 @@ def open_database(folder: DataFolder) -> apsw.Connection:
             connection = _add_page_checksums(folder, connection)
     except apsw.Error as error:
         if is_damage(error):
-            raise FolderError(f"{folder.database} is damaged: {explain(error)}. {WHAT_TO_DO}") from error
+            raise FolderDamaged(f"{folder.database} is damaged: {explain(error)}. {WHAT_TO_DO}") from error
         raise FolderError(f"{folder.database} cannot be opened: {explain(error)}.") from error
     return connection
 
@@ -55,7 +55,7 @@ def open_to_look(folder: DataFolder) -> apsw.Connection:
         connection = apsw.Connection(str(folder.database), flags=apsw.SQLITE_OPEN_READONLY)
         connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
         _verify_log(folder, connection)
-        form = _read_format(folder, connection)
+        form = _read_format(folder.database, connection)
         if form != statements.FORMAT:
             raise FolderError(
                 f"{folder.database} has format {form}. Start a server on it once, which brings it to today's."
@@ -65,7 +65,8 @@ def open_to_look(folder: DataFolder) -> apsw.Connection:
             connection.close()
         if isinstance(error, FolderError):
             raise
-        raise FolderError(f"{folder.database}: {explain(error)}.") from error
+        kind = FolderDamaged if is_damage(error) else FolderError
+        raise kind(f"{folder.database} cannot be read: {explain(error)}.") from error
     return connection
 
 
@@ -77,6 +78,7 @@ def back_up(database: Path, file: Path) -> None:
     try:
         connection = apsw.Connection(str(database), flags=apsw.SQLITE_OPEN_READONLY)
         try:
+            _read_format(database, connection)
             connection.execute("VACUUM INTO ?", (str(file),))
         finally:
             connection.close()
@@ -90,7 +92,7 @@ def _verify_present(folder: DataFolder) -> None:
     is_there = database.exists() and database.stat().st_size > 0
     left = [path.name for path in (folder.path / MARK_NAME, log_of(database)) if path.exists() and path.stat().st_size]
     if not is_there and left:
-        raise FolderError(
+        raise FolderDamaged(
             f"{database} is missing or empty, although {' and '.join(left)} of it {'is' if len(left) == 1 else 'are'} "
             "here. Restore a backup into a new folder, or remove what is left to begin anew."
         )
@@ -106,7 +108,7 @@ def _open(folder: DataFolder) -> apsw.Connection:
         if is_new:
             connection.reserve_bytes(reserve=PAGE_CHECKSUM_BYTES)
         else:
-            form = _read_format(folder, connection)
+            form = _read_format(folder.database, connection)
             _verify_small(folder, connection, form)
         connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
         connection.execute(statements.WRITER_PRAGMAS).fetchall()  # a statement that returns a row waits to be read
@@ -121,15 +123,15 @@ def _open(folder: DataFolder) -> apsw.Connection:
     return connection
 
 
-def _read_format(folder: DataFolder, connection: apsw.Connection) -> int:
+def _read_format(database: Path, connection: apsw.Connection) -> int:
     """The format of a database that is there; raises FolderError unless this version can serve it."""
     if connection.pragma("application_id") != statements.APPLICATION_ID:
-        raise FolderError(f"{folder.database} is not a Rowkey database. Name another folder with --data.")
+        raise FolderError(f"{database} is not a Rowkey database. Name another folder (for a server: --data).")
     form: int = connection.pragma("user_version")
     if form != statements.FORMAT and form not in statements.UPGRADES:
         raise FolderError(
-            f"{folder.database} has format {form}, and this version of Rowkey reads format {statements.FORMAT}. "
-            "Serve it with the version that wrote it, or name another folder with --data."
+            f"{database} has format {form}, and this version of Rowkey reads format {statements.FORMAT}. "
+            "Use the version that wrote it, or name another folder (for a server: --data)."
         )
     return form
 
@@ -139,7 +141,7 @@ def _verify_log(folder: DataFolder, connection: apsw.Connection) -> None:
     frames, _ = connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)
     missing = missing_frames(folder.database, max(frames, 0))
     if missing:
-        raise FolderError(
+        raise FolderDamaged(
             f"{log_of(folder.database)} is damaged: {missing} of its pages cannot be read, and with them confirmed "
             f"writes. {WHAT_TO_DO}"
         )
@@ -150,7 +152,7 @@ def _verify_small(folder: DataFolder, connection: apsw.Connection, form: int) ->
     if form == statements.FORMAT and folder.database.stat().st_size <= CHECKED_AT_OPEN_BYTES_MAX:
         damage = next(find_damage(connection), None)
         if damage is not None:
-            raise FolderError(f"{folder.database} is damaged: {damage}. {WHAT_TO_DO}")
+            raise FolderDamaged(f"{folder.database} is damaged: {damage}. {WHAT_TO_DO}")
 
 
 def _upgrade(folder: DataFolder, connection: apsw.Connection, form: int) -> None:

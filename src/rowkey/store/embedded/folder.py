@@ -13,6 +13,8 @@ import sys
 import time
 from pathlib import Path
 
+from rowkey.store.embedded.mark import MARK_NAME, log_of
+
 if sys.platform == "win32":
     import msvcrt
 else:
@@ -25,10 +27,25 @@ _LOCKED_OFFSET = 1 << 30
 _ORPHANS_SECONDS_MAX = 5.0
 """For the workers of an owner that is no more; they end as soon as they notice."""
 _POLL_SECONDS = 0.05
+_ELSEWHERE = "name another folder (for a server: --data)"
 
 
 class FolderError(Exception):
     """The folder cannot be used; the message says why and what to do."""
+
+
+class FolderDamaged(FolderError):
+    """What is in the folder is not as it was written, or not all there."""
+
+
+def verify_begun(path: Path) -> None:
+    """Raise FolderError where no server has kept data; nothing is made there, not even a lock."""
+    if not path.is_dir():
+        raise FolderError(f"{path} is not a folder.")
+    database = path / DATABASE_NAME
+    if not any(file.exists() and file.stat().st_size for file in (database, log_of(database), path / MARK_NAME)):
+        what = f"{DATABASE_NAME} in {path} is empty" if database.exists() else f"There is no {DATABASE_NAME} in {path}"
+        raise FolderError(f"{what}, so there are no data. Name a folder that a server has kept data in.")
 
 
 class DataFolder:
@@ -41,13 +58,13 @@ class DataFolder:
             path.mkdir(mode=0o700, parents=True, exist_ok=True)
             descriptor = os.open(path / LOCK_NAME, os.O_RDWR | os.O_CREAT, 0o600)
         except NotADirectoryError:
-            raise FolderError(f"{path} is not a folder. Name another one with --data.") from None
+            raise FolderError(f"{path} is not a folder: {_ELSEWHERE}.") from None
         except FileExistsError:
-            raise FolderError(f"{path} is a file, not a folder. Name another one with --data.") from None
+            raise FolderError(f"{path} is a file, not a folder: {_ELSEWHERE}.") from None
         except OSError as error:
             raise FolderError(
                 f"The data folder {path} cannot be written: {error.strerror}. "
-                "Give this user the right to write it, or name another one with --data."
+                f"Give this user the right to write it, or {_ELSEWHERE}."
             ) from None
         try:
             _lock_when_free(descriptor)
@@ -58,7 +75,7 @@ class DataFolder:
             if owner and not _is_running(owner):
                 what = f"the workers of a Rowkey process that has ended (pid {owner})"
             raise FolderError(
-                f"The data folder {path} is in use by {what}. Stop that one first, or name another folder with --data."
+                f"The data folder {path} is in use by {what}. Stop that one first, or {_ELSEWHERE}."
             ) from None
         os.ftruncate(descriptor, 0)
         os.lseek(descriptor, 0, os.SEEK_SET)

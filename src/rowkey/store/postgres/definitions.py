@@ -153,7 +153,7 @@ DECLARE
     v_latest    bigint := 0;
     v_failures  text   := '';
 BEGIN
-    PERFORM FROM rowkey.segment WHERE seg = in_seg AND is_live;
+    PERFORM 1 FROM rowkey.segment WHERE seg = in_seg AND is_live;
     IF NOT FOUND THEN
         RAISE EXCEPTION USING ERRCODE = 'RK002', MESSAGE = 'segment ' || in_seg || ' is gone';
     END IF;
@@ -189,7 +189,7 @@ DECLARE
     v_middle bytea  := convert_to(v_time, 'UTF8');
     v_count  integer;
 BEGIN
-    PERFORM FROM rowkey.segment WHERE seg = in_seg AND is_live;
+    PERFORM 1 FROM rowkey.segment WHERE seg = in_seg AND is_live;
     IF NOT FOUND THEN
         RAISE EXCEPTION USING ERRCODE = 'RK002', MESSAGE = 'segment ' || in_seg || ' is gone';
     END IF;
@@ -232,7 +232,7 @@ DECLARE
     v_body      bytea;
     v_verdicts  bigint[] := '{}';
 BEGIN
-    PERFORM FROM rowkey.segment WHERE seg = in_seg AND is_live;
+    PERFORM 1 FROM rowkey.segment WHERE seg = in_seg AND is_live;
     IF NOT FOUND THEN
         RETURN NULL;
     END IF;
@@ -312,12 +312,19 @@ DELETE FROM rowkey.schema_version;
 INSERT INTO rowkey.schema_version (version, is_sharded) VALUES ({version}, {is_sharded});
 """
 
+HAS_CITUS = "SELECT to_regclass('pg_catalog.pg_dist_node') IS NOT NULL"
+COUNT_NODES = "SELECT count(*) FROM pg_dist_node WHERE isactive AND noderole = 'primary' AND shouldhaveshards"
+"""Those that Citus puts data on. Where it knows of none at all, it puts everything on the coordinator, for good."""
+ON_WORKERS = "SELECT nodename, nodeport, result FROM run_command_on_workers($1) WHERE NOT success"
+
+# Service properties stay on the coordinator, where the functions for them run: all of them are read every few seconds
+# by every server. Segments are spread over 128 shards: on 20 nodes each then has 6 or 7, while of the usual 32 some
+# have twice as many as others; and each shard can be moved by itself.
 SHARDING = {
     1: """
 SET LOCAL citus.multi_shard_modify_mode = 'sequential';
 SELECT create_distributed_table('rowkey.table_of_account', 'account', colocate_with := 'none');
-SELECT create_distributed_table('rowkey.service_properties', 'account', colocate_with := 'rowkey.table_of_account');
-SELECT create_distributed_table('rowkey.segment', 'seg', colocate_with := 'none');
+SELECT create_distributed_table('rowkey.segment', 'seg', colocate_with := 'none', shard_count := 128);
 SELECT create_distributed_table('rowkey.entity', 'seg', colocate_with := 'rowkey.segment');
 SELECT create_distributed_function('rowkey.choose_ticks(bigint)');
 SELECT create_distributed_function('rowkey.format_ticks(bigint)');

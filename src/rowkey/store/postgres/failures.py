@@ -4,23 +4,36 @@ An error that the server sends while it keeps the connection has undone the tran
 worth another attempt. When the connection ends in the midst of a write, nobody knows: the commit may have been made and
 only its answer been lost. Neither is a write ever cancelled: one that waits for its standby and is cancelled is told
 success, with a warning, while it is on one disk only.
+
+A coordinator of Citus says with the same codes that it has lost a connection to another node, and keeps ours. Nothing
+happened there either where that connection was not even made: a statement is sent over one that is open (Citus 13,
+`ConnectionStateMachine` in `adaptive_executor.c`).
 """
+
+import re
 
 import asyncpg
 
 RACED, CONDITION_FAILED, SEGMENT_GONE = "RK003", "RK001", "RK002"
 """What the function `rowkey.write` raises."""
 
-_TRANSIENT = frozenset({"40001", "40P01", "55P03", "57014", "57P03", "25006", "0A000", "26000"})
-"""Serialisation failure, deadlock, lock not available, cancelled, cannot connect now, read-only transaction (after a
-failover, of what was the primary), and a prepared statement that the server has no more use for."""
+_TRANSIENT = frozenset({"25006", "25P02", "26000", "40001", "40P01", "55P03", "57014", "57P03"})
+"""Read-only transaction (after a failover, of what was the primary), a transaction that was left aborted, a prepared
+statement that the server has no more, serialisation failure, deadlock, lock not available, cancelled, cannot connect
+now."""
 _TRANSIENT_CLASSES = ("53",)
 """Insufficient resources: too many connections, a full disk."""
 _LOST = ("08", "57P01", "57P02", "57P04")
-"""The server ended the connection; Citus may speak of one between two of its nodes, and keep ours."""
-_RECONNECT = frozenset({"25006", "0A000", "26000"})
-_SHARD_IS_MOVING = "could not find valid entry for shard"
-"""What Citus says while it moves a shard."""
+_RECONNECT = frozenset({"25006", "25P02", "26000"})
+_FATAL = frozenset({"FATAL", "PANIC"})
+_UNREACHED = re.compile(
+    "could not establish any connections to the node "
+    "|connection to the remote node .* failed with the following error: "
+    '(connection to server at ".*" .*failed: |could not translate host name )'
+)
+"""What Citus says of a node that it could not connect to; libpq says the second half, of nothing but connecting."""
+_SHARD_HAS_MOVED = re.compile(r'could not find valid entry for shard |relation ".*_\d{6,}" does not exist')
+"""What Citus says while it moves a shard, and a node that has given one away: shards are numbered from 102008 on."""
 IN_DOUBT = frozenset({"01000", "57P01", "57P02"})
 """Warnings after which a write is on this server's disk, and perhaps on no other."""
 
@@ -32,7 +45,10 @@ class SegmentGone(Exception):
 def is_lost(error: BaseException) -> bool:
     """Whether a connection has ended, so that nobody knows what became of a write that was sent over it."""
     if isinstance(error, asyncpg.PostgresError):
-        return str(error.sqlstate).startswith(_LOST)
+        state, text = str(error.sqlstate), str(error.args[0])
+        if state == "XX000":  # Citus has no better code where a result is cut short
+            return "connection" in text and not _UNREACHED.match(text)
+        return state.startswith(_LOST) and not _UNREACHED.match(text)
     if isinstance(error, ValueError):  # an argument that asyncpg cannot send
         return False
     return isinstance(error, asyncpg.InterfaceError | asyncpg.InternalClientError | OSError)
@@ -42,10 +58,22 @@ def is_transient(error: BaseException) -> bool:
     """Whether the server has undone the transaction for a reason that may be gone with the next attempt."""
     if not isinstance(error, asyncpg.PostgresError):
         return False
-    state = str(error.sqlstate)
-    return state in _TRANSIENT or state.startswith(_TRANSIENT_CLASSES) or _SHARD_IS_MOVING in str(error)
+    state, text = str(error.sqlstate), str(error.args[0])
+    return (
+        state in _TRANSIENT
+        or state.startswith(_TRANSIENT_CLASSES)
+        or isinstance(error, asyncpg.InvalidCachedStatementError)
+        or _UNREACHED.match(text) is not None
+        or _SHARD_HAS_MOVED.match(text) is not None
+    )
 
 
 def needs_reconnect(error: BaseException) -> bool:
     """Whether the next attempt wants a new connection."""
-    return is_lost(error) or (isinstance(error, asyncpg.PostgresError) and error.sqlstate in _RECONNECT)
+    if isinstance(error, asyncpg.PostgresError):
+        return (
+            error.severity_en in _FATAL
+            or error.sqlstate in _RECONNECT
+            or isinstance(error, asyncpg.InvalidCachedStatementError)
+        )
+    return is_lost(error)

@@ -3,8 +3,8 @@
 A job waits in the queue of this process for a connection, rather than for one of its own to be opened, or for a lock of
 a pool: a handful of connections keeps a database as busy as hundreds would, and each answers sooner.
 
-A job that failed although nothing can have happened is tried again for a while; a failover takes some seconds. What
-waits longer than that is refused.
+A job that failed although nothing can have happened is tried again for a while; a failover takes some seconds. Between
+two attempts others have its connection: what they want may be on a node that is there. What waits longer is refused.
 """
 
 import asyncio
@@ -48,6 +48,7 @@ class Lane:
         self._loop = asyncio.get_running_loop()
         self._waiting: deque[_Pending | None] = deque()
         self._idle: list[asyncio.Future[_Pending | None]] = []
+        self._postponed = 0
         self._is_sweeping = False
         self.is_in_trouble = False
         """No connection could be made lately."""
@@ -57,9 +58,6 @@ class Lane:
         """Run a job when a connection is free; its result comes in the future, whether or not anybody waits for it."""
         pending = _Pending(job, self._loop.create_future(), self._loop.time() + PATIENCE_SECONDS)
         self._enqueue(pending)
-        if not self._is_sweeping and self._waiting:
-            self._is_sweeping = True
-            self._loop.call_later(_SWEEP_SECONDS, self._sweep)
         return pending.future
 
     async def close(self) -> None:
@@ -68,13 +66,19 @@ class Lane:
             self._enqueue(None)
         await asyncio.gather(*self._workers)
 
-    def _enqueue(self, pending: "_Pending | None") -> None:
+    def _enqueue(self, pending: "_Pending | None", *, is_first: bool = False) -> None:
         while self._idle:
             waiter = self._idle.pop()  # the one that worked last, whose connection is warm
             if not waiter.done():
                 waiter.set_result(pending)
                 return
-        self._waiting.append(pending)
+        if is_first:
+            self._waiting.appendleft(pending)
+        else:
+            self._waiting.append(pending)
+        if not self._is_sweeping:
+            self._is_sweeping = True
+            self._loop.call_later(_SWEEP_SECONDS, self._sweep)
 
     def _sweep(self) -> None:
         """Refuse what has waited for too long: the connections are all busy, or there is no database."""
@@ -96,43 +100,68 @@ class Lane:
             await session.close()
 
     async def _next(self) -> "_Pending | None":
-        if self._waiting:
-            return self._waiting.popleft()
-        waiter: asyncio.Future[_Pending | None] = self._loop.create_future()
-        self._idle.append(waiter)
-        return await waiter
+        """The job whose turn it is, None when there will be no more."""
+        while True:
+            if self._waiting:
+                pending = self._waiting.popleft()
+            else:
+                waiter: asyncio.Future[_Pending | None] = self._loop.create_future()
+                self._idle.append(waiter)
+                pending = await waiter
+            if pending is not None or not self._postponed:
+                return pending
+            self._loop.call_later(_BACK_OFF_SECONDS, self._enqueue, None)
 
     async def _serve(self, pending: "_Pending", session: Session | None) -> Session | None:
-        """Bring a job to its end; returns the connection that is then at hand."""
+        """Do a job, or put it off; returns the connection that is then at hand."""
+        if session is None or not session.is_open:
+            session = await self._connect(pending.deadline)
+        if session is None:
+            pending.fail(StoreUnavailable())
+            return None
+        session.begin(self._seconds_max)
+        try:
+            pending.succeed(await pending.job(session))
+        except (ServiceError, SegmentGone) as verdict:
+            pending.fail(verdict)
+        except Exception as error:  # whatever it is, somebody waits for an answer
+            answer = self._judge(error, session)
+            if answer is None:
+                self._postpone(pending)
+            else:
+                pending.fail(answer)
+        finally:
+            session.end()
+        return session
+
+    async def _connect(self, deadline: float) -> Session | None:
+        """A new connection, None where there is none in time."""
         pause = _BACK_OFF_SECONDS
         while True:
             try:
-                if session is None or not session.is_open:
-                    session = await Session.open(self._url)
-                    self._note_recovery()
+                session = await Session.open(self._url)
             except (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError) as error:
-                session = None
                 self._note_trouble(error)
             else:
-                session.begin(self._seconds_max)
-                try:
-                    pending.succeed(await pending.job(session))
-                    return session
-                except (ServiceError, SegmentGone) as verdict:
-                    pending.fail(verdict)
-                    return session
-                except Exception as error:  # whatever it is, somebody waits for an answer
-                    answer = self._judge(error, session)
-                    if answer is not None:
-                        pending.fail(answer)
-                        return session
-                finally:
-                    session.end()
-            if self._loop.time() + pause > pending.deadline:
-                pending.fail(StoreUnavailable())
+                self._note_recovery()
                 return session
+            if self._loop.time() + pause > deadline:
+                return None
             await asyncio.sleep(pause * random.uniform(0.5, 1.0))
             pause = min(2 * pause, _BACK_OFF_SECONDS_MAX)
+
+    def _postpone(self, pending: "_Pending") -> None:
+        """Try a job again in a while, if its time is not up by then."""
+        if self._loop.time() + pending.pause > pending.deadline:
+            pending.fail(StoreUnavailable())
+            return
+        self._postponed += 1
+        self._loop.call_later(pending.pause * random.uniform(0.5, 1.0), self._resume, pending)
+        pending.pause = min(2 * pending.pause, _BACK_OFF_SECONDS_MAX)
+
+    def _resume(self, pending: "_Pending") -> None:
+        self._postponed -= 1
+        self._enqueue(pending, is_first=True)
 
     def _judge(self, error: Exception, session: Session) -> ServiceError | None:
         """The answer to an error, None where the job may be tried again; the connection is dropped if it must be."""
@@ -167,12 +196,13 @@ def _describe(error: BaseException) -> str:
 class _Pending:
     """A job that was submitted, then its verdict."""
 
-    __slots__ = ("deadline", "future", "job")
+    __slots__ = ("deadline", "future", "job", "pause")
 
     def __init__(self, job: Job, future: "asyncio.Future[Any]", deadline: float) -> None:
         self.job = job
         self.future = future
         self.deadline = deadline
+        self.pause = _BACK_OFF_SECONDS
 
     def succeed(self, result: Any) -> None:
         if not self.future.done():  # its client may have left

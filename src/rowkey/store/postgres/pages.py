@@ -86,12 +86,9 @@ class PageScan:
             return taken.page(following)
         await session.execute(statements.BEGIN_READING)
         try:
-            page = await self._filter_all(session, self._matches)
-        except SegmentGone:
-            await session.execute(statements.COMMIT)
-            raise
-        await session.execute(statements.COMMIT)
-        return page
+            return await self._filter_all(session, self._matches)
+        finally:
+            await session.execute(statements.COMMIT)  # which also ends a transaction that has failed
 
     async def _read_all(self, session: "Session") -> Page:
         """The page without a filter."""

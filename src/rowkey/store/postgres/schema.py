@@ -13,7 +13,7 @@ from typing import NamedTuple
 import asyncpg
 
 from rowkey.config import describe_store
-from rowkey.store.postgres import definitions
+from rowkey.store.postgres import definitions, statements
 from rowkey.store.postgres.failures import is_lost, is_transient
 from rowkey.store.postgres.session import Connection, connect
 
@@ -67,6 +67,8 @@ async def upgrade(url: str) -> Status:
 async def _migrate(url: str, *, is_sharded: bool, is_new: bool) -> Status:
     connection = await open_connection(url)
     try:
+        if is_sharded or (await _read_status(connection)).is_sharded:
+            await _prepare_nodes(connection, url)
         async with connection.transaction():
             await connection.execute("SELECT pg_advisory_xact_lock(hashtext('rowkey.schema_version'))")
             status = await _read_status(connection)
@@ -76,8 +78,6 @@ async def _migrate(url: str, *, is_sharded: bool, is_new: bool) -> Status:
                 if status.version is None or status.version > definitions.VERSION:
                     raise DatabaseError(f"{describe_store(url)} has {status.text}.")
                 is_sharded = status.is_sharded
-            if is_new and is_sharded:
-                await connection.execute("CREATE EXTENSION IF NOT EXISTS citus")
             for version in range((status.version or 0) + 1, definitions.VERSION + 1):
                 await connection.execute(definitions.MIGRATIONS[version])
                 if is_sharded:
@@ -87,9 +87,24 @@ async def _migrate(url: str, *, is_sharded: bool, is_new: bool) -> Status:
             )
             return status
     except asyncpg.PostgresError as error:
-        raise DatabaseError(f"{describe_store(url)} cannot be changed: {error}.") from error
+        raise DatabaseError(f"{describe_store(url)} cannot be changed: {explain(error)}.") from error
     finally:
         await connection.close()
+
+
+async def _prepare_nodes(connection: Connection, url: str) -> None:
+    """See to it that Citus has nodes for the data, and what sessions on them begin with; raises DatabaseError."""
+    has_citus = await connection.fetchval(definitions.HAS_CITUS)
+    if not has_citus or not await connection.fetchval(definitions.COUNT_NODES):
+        why = "no node for the data" if has_citus else "no extension citus"
+        raise DatabaseError(
+            f"{describe_store(url)} has {why}: create the extension in this database of every node, then call "
+            "citus_set_coordinator_host here, and citus_add_node for each worker; to have all data on this node, call "
+            "citus_set_node_property with 'shouldhaveshards' instead (docs/how-to/scale.md)."
+        )
+    for node, port, result in await connection.fetch(definitions.ON_WORKERS, statements.SESSIONS_OF_NODE):
+        why = " ".join(result.split()).rstrip(".")
+        raise DatabaseError(f"{describe_store(url)} has a node {node}:{port} that cannot be set up: {why}.")
 
 
 async def open_connection(url: str) -> Connection:
@@ -133,7 +148,7 @@ def _may_pass(error: Exception) -> bool:
 
 
 def explain(error: BaseException) -> str:
-    """An error in connecting, in one line."""
+    """An error of the database's, in one line."""
     return " ".join(str(error).split()).rstrip(".") or type(error).__name__
 
 

@@ -9,18 +9,44 @@ statement runs on the one node that has the segment.
 # walk along an index, whatever its parameters, and planned once for each connection; but Citus chooses the node by the
 # parameters. A commit waits for the standbys as the database is set up to, but never for less than its own disk: an
 # answered write is on disk.
-SESSION = """
-SET enable_seqscan = off;
-SET enable_bitmapscan = off;
-SET enable_hashjoin = off;
-SET enable_mergejoin = off;
-SET enable_material = off;
-SET max_parallel_workers_per_gather = 0;
-SET jit = off;
+_PLANS = {
+    "enable_seqscan": "off",
+    "enable_bitmapscan": "off",
+    "enable_hashjoin": "off",
+    "enable_mergejoin": "off",
+    "enable_material": "off",
+    "max_parallel_workers_per_gather": "0",
+    "jit": "off",
+}
+SESSION = f"""
+{"".join(f"SET {name} = {value};" for name, value in _PLANS.items())}
 SELECT set_config('plan_cache_mode', CASE WHEN is_sharded THEN 'force_custom_plan' ELSE 'force_generic_plan' END, false)
 FROM rowkey.schema_version;
 SELECT set_config('synchronous_commit', 'on', false)
 WHERE current_setting('synchronous_commit') IN ('off', 'local');
+"""
+
+# Citus connects to its other nodes as the same user, to a database of the same name, and takes nothing along of what a
+# session is set to. So there it is what that user's sessions begin with. A commit there waits for the standbys as the
+# node was set up to when this was run, but never for less than its own disk, whatever the node is set up to later.
+SESSIONS_OF_NODE = f"""
+DO $body$
+DECLARE
+    v_commit text := current_setting('synchronous_commit');
+    v_name   text;
+    v_value  text;
+BEGIN
+    IF v_commit IN ('off', 'local') THEN
+        v_commit := 'on';
+    END IF;
+    PERFORM set_config('citus.enable_ddl_propagation', 'off', true);
+    FOR v_name, v_value IN
+        VALUES {", ".join(f"('{name}', '{value}')" for name, value in _PLANS.items())}, ('synchronous_commit', v_commit)
+    LOOP
+        EXECUTE format('ALTER ROLE %I IN DATABASE %I SET %I = %L', current_user, current_database(), v_name, v_value);
+    END LOOP;
+END
+$body$
 """
 
 # ---------------------------------------------------------------- tables and settings

@@ -119,11 +119,11 @@ class EntityGroup:
             if error.sqlstate == SEGMENT_GONE:
                 raise SegmentGone from None
             if error.sqlstate == RACED:
-                self._ticks_min = int(str(error)) + 1
+                self._ticks_min = int(error.args[0]) + 1
                 return None
             if error.sqlstate != CONDITION_FAILED:
                 raise
-            refusal = self._read_refusal(str(error), has_looked=current is not None)
+            refusal = self._read_refusal(error.args[0], has_looked=current is not None)
             if refusal is None:
                 return None
             raise refusal from None
