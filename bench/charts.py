@@ -12,7 +12,8 @@ from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from measure import Record
 from servers import BENCH, HTTP_FLOOR
-from workloads import FLOORS, GROWTH_READS, GROWTH_WRITES, MEASURED, Floor, Workload
+from workload import Workload
+from workloads import FLOORS, GROWTH_READS, GROWTH_WRITES, MEASURED, Floor
 
 CHARTS = BENCH.parent / "docs" / "charts"
 

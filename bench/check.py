@@ -32,6 +32,7 @@ import apsw
 import orjson
 import uvloop
 
+from entities import entity_json, row_key
 from rowkey.config import Settings
 from rowkey.server.allocator import hold_freed_memory
 from rowkey.service import Service
@@ -39,16 +40,8 @@ from rowkey.store.embedded.store import EmbeddedStore
 from rowkey.wire.request import Request, Response
 from servers import BENCH
 from signing import render_head
-from workloads import (
-    FILL,
-    FILLED_TABLE,
-    WORKLOADS,
-    MeasureError,
-    Target,
-    Workload,
-    entity_json,
-    row_key,
-)
+from workload import FILLED_TABLE, MeasureError, Target, Workload
+from workloads import FILL, WORKLOADS
 
 EXPECTED = BENCH / "expected.json"
 # The same code came to 0.99 to 1.16 times what was kept, in 8 runs beside idle, busy and cache-hungry neighbours.

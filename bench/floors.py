@@ -17,7 +17,8 @@ import apsw
 import httptools
 import uvloop
 
-from workloads import FILTER_MATCHES, PARTITION_KEY, Result, entity_json, row_key
+from entities import FILTER_MATCHES, PARTITION_KEY, entity_json, row_key
+from workload import Result
 
 BODY = entity_json(0, FILTER_MATCHES)
 ANSWER = (

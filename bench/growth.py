@@ -19,11 +19,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from document import write_section
+from entities import thousands
 from growth_report import growth_report
 from measure import MIB, Record, last_entity, list_tables, load, new_table
 from servers import CACHE, ROWKEY, Server, ServerError, ask, cpu_seconds, session_processes
 from signing import render_head
-from workloads import FILL, FILLED_TABLE, GROWTH_READS, GROWTH_WRITES, MeasureError, Result, Target, thousands
+from workload import FILLED_TABLE, MeasureError, Result, Target
+from workloads import FILL, GROWTH_READS, GROWTH_WRITES
 
 GROWTH = CACHE / "growth"
 SIZES = (1_000, 100_000, 1_000_000)

@@ -22,7 +22,8 @@ import httptools
 import uvloop
 
 from servers import cpu_seconds, session_processes
-from workloads import WORKLOADS, MeasureError, Result, Target, Workload
+from workload import MeasureError, Result, Target, Workload
+from workloads import WORKLOADS
 
 # The longest a measure may take: a run cut here counts the pages that were done.
 BOX_SECONDS = 30.0

@@ -7,9 +7,11 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from asking import point_query
 from servers import BENCH, Server, ServerError, ask
 from signing import render_head
-from workloads import FILL, MeasureError, Result, Target, Workload, point_query
+from workload import MeasureError, Result, Target, Workload
+from workloads import FILL
 
 # A server that has not answered by then is taken to hang; filling has some time for each entity besides.
 MEASURE_SECONDS_MAX = 120.0

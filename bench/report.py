@@ -12,7 +12,8 @@ from measure import Record
 from rowkey import __version__
 from servers import AZURITE, AZURITE_PACKAGE, HTTP_FLOOR, ROWKEY, azurite_version, node_version
 from tables import Table, figure, made_by, ratio, section
-from workloads import FLOORS, WORKLOADS, Result, Workload
+from workload import Result, Workload
+from workloads import FLOORS, WORKLOADS
 
 SERVERS = (ROWKEY.name, AZURITE.name)
 

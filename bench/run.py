@@ -15,6 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from document import write_section
+from entities import thousands
 from measure import MIB, Record, last_entity, list_tables, load, new_table, run_measure, say
 from report import EXPLANATION, report
 from servers import (
@@ -29,21 +30,8 @@ from servers import (
     install_azurite,
     rowkey,
 )
-from workloads import (
-    FILL,
-    FILLED_TABLE,
-    FLOOR_SECONDS,
-    FLOORS,
-    MEASURED,
-    OWN_TABLE,
-    SMALL_TABLE,
-    SMALL_TABLE_ENTITIES,
-    MeasureError,
-    Result,
-    Target,
-    Workload,
-    thousands,
-)
+from workload import FILLED_TABLE, OWN_TABLE, SMALL_TABLE, MeasureError, Result, Target, Workload
+from workloads import FILL, FLOOR_SECONDS, FLOORS, MEASURED, SMALL_TABLE_ENTITIES
 
 ROUNDS = 3
 ENTITIES, QUICK_ENTITIES = 100_000, 10_000

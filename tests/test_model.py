@@ -312,10 +312,7 @@ class ServiceMachine(RuleBasedStateMachine):
     def insert_what_is_beyond_a_limit(self, table: str, code: str) -> None:
         body: dict[str, object] = {"PartitionKey": "p", "RowKey": "limit", **TOO_MUCH[code]}
         response = self.ask("POST", f"/{table}", json.dumps(body).encode())
-        if table.lower() not in self.tables and response.status == 404:  # some limits are looked at with the table
-            self.expect(response, Outcome(404, "TableNotFound"))
-        else:
-            self.expect(response, Outcome(400, code))
+        self.expect(response, Outcome(400, code))
 
     @rule()
     def reopen(self) -> None:

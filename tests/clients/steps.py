@@ -85,17 +85,18 @@ def client(name: str, requirements: str | None, *scripts: str, **variables: str)
 DATA_TABLES = f"azure-data-tables {version('azure-data-tables')}"
 JS_DATA_TABLES = json.loads((HERE / "js" / "package.json").read_text(encoding="utf-8"))["dependencies"]
 
+ATOM = ("atom_tables.py", "atom_entities.py", "atom_batches.py", "atom_service.py")
+JSON = ("json_tables.py", "json_entities.py", "json_batches.py", "json_access.py", "json_service.py")
+
 # The one that takes the longest comes first: the others fit in beside it.
 CLIENTS = (
-    client("azure-cli 2.91.0", "requirements/azure-cli-2.91.0.txt", "az.py"),
-    client("azure 0.8.4", "requirements/azure-0.8.4.txt", "atom_tables.py"),
-    client("azure 0.11.1", "requirements/azure-0.11.1.txt", "atom_tables.py", "atom_access.py"),
-    client("azure-storage 0.20.3", "requirements/azure-storage-0.20.3.txt", "atom_tables.py", "atom_access.py"),
-    client("azure-storage 0.33.0", "requirements/azure-storage-0.33.0.txt", "json_tables.py", "json_access.py"),
-    client("azure-storage 0.36.0", "requirements/azure-storage-0.36.0.txt", "json_tables.py", "json_access.py"),
-    client(
-        "azure-cosmosdb-table 1.0.6", "requirements/azure-cosmosdb-table-1.0.6.txt", "json_tables.py", "json_access.py"
-    ),
+    client("azure-cli 2.91.0", "requirements/azure-cli-2.91.0.txt", "az_tables.py", "az_access.py"),
+    client("azure 0.8.4", "requirements/azure-0.8.4.txt", *ATOM),
+    client("azure 0.11.1", "requirements/azure-0.11.1.txt", *ATOM, "atom_access.py"),
+    client("azure-storage 0.20.3", "requirements/azure-storage-0.20.3.txt", *ATOM, "atom_access.py"),
+    client("azure-storage 0.33.0", "requirements/azure-storage-0.33.0.txt", *JSON),
+    client("azure-storage 0.36.0", "requirements/azure-storage-0.36.0.txt", *JSON),
+    client("azure-cosmosdb-table 1.0.6", "requirements/azure-cosmosdb-table-1.0.6.txt", *JSON),
     client("azure-storage 2.10.7 (JavaScript)", "requirements/azure-storage-2.10.7", "js_tables.cjs", "js_access.cjs"),
     client(DATA_TABLES, None, "data_tables.py"),
     client(f"{DATA_TABLES} (asynchronous)", None, "data_tables.py", ROWKEY_TEST_ASYNCHRONOUS="yes"),

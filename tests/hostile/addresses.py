@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from tests.hostile.case import ENTITY, JSON, Case
-
-if TYPE_CHECKING:
-    pass
 
 
 def get(path: str, code: str = "InvalidInput", status: int = 400) -> Case:

@@ -5,12 +5,8 @@ from __future__ import annotations
 import base64
 import gzip
 import json
-from typing import TYPE_CHECKING
 
 from tests.hostile.case import ENTITY, JSON, Case
-
-if TYPE_CHECKING:
-    pass
 
 
 def insert(body: str | bytes, code: str = "InvalidInput", status: int = 400) -> Case:

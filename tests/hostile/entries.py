@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from tests.hostile.case import Case
-
-if TYPE_CHECKING:
-    pass
-
 
 ATOM = {"Content-Type": "application/atom+xml", "x-ms-version": "2014-02-14"}
 ENTRY = (

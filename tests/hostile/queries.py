@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from tests.hostile.case import ENTITY, JSON, Case
-
-if TYPE_CHECKING:
-    pass
 
 
 def query(option: str, code: str = "InvalidInput", status: int = 400, path: str = "/Hostile()") -> Case:

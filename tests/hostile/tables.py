@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 from tests.hostile.case import JSON, Case
-
-if TYPE_CHECKING:
-    pass
 
 
 def create(body: str, code: str, status: int = 400) -> Case:

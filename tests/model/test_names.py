@@ -41,6 +41,18 @@ def test_a_property_name_is_a_csharp_identifier(name: str) -> None:
     verify_property_name(name)
 
 
+@pytest.mark.parametrize("name", ["\u2167", "a\u0660", "a\u203f", "a\ufeff", "\U00010400", "\u0133"])
+def test_a_property_name_may_be_one_that_only_the_fifth_edition_of_xml_has(name: str) -> None:
+    verify_property_name(name)
+
+
+@pytest.mark.parametrize("name", ["\u00aa", "\u00b5", "\u00ba", "a\u00aa", "a\u00ad", "a\u200b", "a\u2054", "a\u2060"])
+@pytest.mark.parametrize("may_have_hyphens", [False, True])
+def test_an_identifier_that_is_no_name_in_xml_is_refused(name: str, may_have_hyphens: bool) -> None:
+    with pytest.raises(PropertyNameInvalid):
+        verify_property_name(name, may_have_hyphens=may_have_hyphens)
+
+
 @pytest.mark.parametrize(
     "name", ["", "1a", "a b", "a-b", "a.b", "a@b", "odata.etag", "a\n", "a\x00", "\u0301a", "a\ue000", "a!", "€", "x'"]
 )

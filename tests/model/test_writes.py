@@ -12,8 +12,8 @@ from rowkey.errors import (
     UpdateConditionNotSatisfied,
 )
 from rowkey.model.entity import Key, compose_entity, entity_bytes, members_of
-from rowkey.model.limits import ENTITY_BYTES_MAX, PROPERTIES_MAX
-from rowkey.model.writes import Condition, Mode, Write, apply_write, verify_condition
+from rowkey.model.limits import ENTITY_BYTES_MAX, KEY_UNITS_MAX, PROPERTIES_MAX
+from rowkey.model.writes import Condition, Mode, Write, apply_write, verify_condition, verify_limits
 
 KEY = Key("p", "r")
 THEN = 1_000
@@ -113,26 +113,44 @@ def test_nothing_given_is_modified() -> None:
 def test_properties_may_be_as_many_as_the_limit() -> None:
     full = {f"P{number}": f'"P{number}":1' for number in range(PROPERTIES_MAX)}
     one_more = {**full, "Q": '"Q":1'}
-    stored = apply_write(None, Write(Mode.SET, KEY, full, Condition.ABSENT), NOW)
-    assert stored is not None
-    assert len(members_of(stored.text)) == PROPERTIES_MAX
+    verify_limits(KEY, full, length_of(full))
     with pytest.raises(TooManyProperties):
-        apply_write(None, Write(Mode.SET, KEY, one_more, Condition.ABSENT), NOW)
+        verify_limits(KEY, one_more, length_of(one_more))
+    stored = compose_entity(KEY, THEN, full)
+    merged = apply_write(stored, Write(Mode.MERGE, KEY, {"P7": '"P7":2'}, Condition.ANY), NOW)
+    assert merged is not None
+    assert len(members_of(merged.text)) == PROPERTIES_MAX
     with pytest.raises(TooManyProperties):
         apply_write(stored, Write(Mode.MERGE, KEY, {"Q": '"Q":1'}, Condition.ANY), NOW)
 
 
+@pytest.mark.parametrize("key", [KEY, Key("p" * KEY_UNITS_MAX, "\U0001f600" * (KEY_UNITS_MAX // 2))])
 @pytest.mark.parametrize("character", ["x", "\\u00e9", "\\n"])
-def test_an_entity_may_be_as_large_as_the_limit_to_the_byte(character: str) -> None:
+def test_an_entity_may_be_as_large_as_the_limit_to_the_byte(character: str, key: Key) -> None:
     """The quick estimate must never let a larger one through, nor refuse one that fits."""
-    members = {f"P{number:02}": f'"P{number:02}":"{character * 32_768}"' for number in range(15)}
-    rest = (ENTITY_BYTES_MAX - entity_bytes(KEY, members) - (8 + 2 * 4 + 4)) // 2
+    members = {f"P{number:02}": f'"P{number:02}":"{character * 32_700}"' for number in range(15)}
+    rest = (ENTITY_BYTES_MAX - entity_bytes(key, members) - (8 + 2 * 4 + 4)) // 2
     fitting = {**members, "Last": f'"Last":"{character * rest}"'}
     larger = {**members, "Last": f'"Last":"{character * (rest + 1)}"'}
-    assert entity_bytes(KEY, fitting) == ENTITY_BYTES_MAX
-    assert apply_write(None, Write(Mode.SET, KEY, fitting, Condition.ABSENT), NOW) is not None
+    assert entity_bytes(key, fitting) == ENTITY_BYTES_MAX
+    stored = compose_entity(key, THEN, members)
+    verify_limits(key, fitting, length_of(fitting))
+    apply_write(stored, Write(Mode.MERGE, key, {"Last": fitting["Last"]}, Condition.ANY), NOW)
     with pytest.raises(EntityTooLarge):
-        apply_write(None, Write(Mode.SET, KEY, larger, Condition.ABSENT), NOW)
+        verify_limits(key, larger, length_of(larger))
+    with pytest.raises(EntityTooLarge):
+        apply_write(stored, Write(Mode.MERGE, key, {"Last": larger["Last"]}, Condition.ANY), NOW)
+
+
+def test_a_merge_whose_condition_does_not_hold_is_not_measured() -> None:
+    full = {f"P{number}": f'"P{number}":1' for number in range(PROPERTIES_MAX)}
+    with pytest.raises(UpdateConditionNotSatisfied):
+        apply_write(compose_entity(KEY, THEN, full), Write(Mode.MERGE, KEY, {"Q": '"Q":1'}, THEN - 1), NOW)
+
+
+def length_of(members: dict[str, str]) -> int:
+    """The length of a text that says these properties, and not the keys."""
+    return sum(map(len, members.values()))
 
 
 def test_a_condition_is_verified_on_its_own() -> None:

@@ -183,7 +183,7 @@ class TestRun:
         ("properties", "code"),
         [
             ("", "PropertiesNeedValue"),
-            ("<d:TableName />", "InvalidResourceName"),
+            ("<d:TableName />", "PropertiesNeedValue"),
             ('<d:TableName m:null="true" />', "PropertiesNeedValue"),
             ("<d:TableName>a</d:TableName><d:TableName>b</d:TableName>", "DuplicatePropertiesSpecified"),
             ("<d:TableName>", "InvalidInput"),

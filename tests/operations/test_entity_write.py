@@ -13,7 +13,6 @@ from rowkey.errors import (
     JsonFormatNotSupported,
     KeyValueTooLarge,
     MediaTypeNotSupported,
-    MissingRequiredHeader,
     OutOfRangeInput,
 )
 from rowkey.model.datetimes import parse_datetime
@@ -81,10 +80,12 @@ class TestDecode:
             (ENTITY, {"If-Match": '"strong"'}, InvalidETag),
             (ENTITY, {"If-None-Match": "*"}, InvalidInput),
             (ENTITY, {"If-None-Match": "*", "If-Match": "*"}, InvalidInput),
-            (ENTITY, {"x-ms-version": "2009-09-19"}, MissingRequiredHeader),
-            (ENTITY, {"x-ms-version": None, "Accept": None}, MissingRequiredHeader),
+            (ENTITY, {"x-ms-version": "2009-09-19"}, JsonFormatNotSupported),
+            (ENTITY, {"x-ms-version": None, "Accept": None}, JsonFormatNotSupported),
             (ENTITY, {"x-ms-version": "2012-02-12"}, JsonFormatNotSupported),
             (ENTITY, {"Content-Type": "text/plain"}, MediaTypeNotSupported),
+            (ENTITY, {"Content-Type": "text/plain", "If-None-Match": "*"}, MediaTypeNotSupported),
+            (ENTITY, {"Content-Type": "text/plain", "If-Match": "nonsense"}, MediaTypeNotSupported),
             (ENTITY, {"Content-Type": "application/atom+xml"}, AtomFormatNotSupported),
             (f"/Orders(PartitionKey='{'k' * 513}',RowKey='')", {}, KeyValueTooLarge),
             ("/Orders(PartitionKey='',RowKey='%01')", {}, OutOfRangeInput),
@@ -167,6 +168,21 @@ class TestRun:
             f"If-None-Match HTTP header cannot be specified for {verb} operations.",
         )
 
+    @pytest.mark.parametrize("entity", [ENTITY, ENTITY.replace("'1'", "'2'"), ENTITY.replace("Orders", "Nowhere")])
+    @pytest.mark.parametrize("if_match", ["*", OLD_ETAG, 'W/"0x5B168C7B6E589D2"', "nonsense", None])
+    @pytest.mark.parametrize(
+        ("properties", "code"),
+        [
+            ({f"A{number}": 1 for number in range(253)}, "TooManyProperties"),
+            ({f"A{number}": "x" * 32_000 for number in range(17)}, "EntityTooLarge"),
+        ],
+    )
+    async def test_limits_come_before_table_entity_and_condition(
+        self, orders: Client, verb: str, entity: str, if_match: str | None, properties: dict[str, object], code: str
+    ) -> None:
+        await orders.ask("PUT", ENTITY, {})
+        assert (await orders.refused(verb, entity, properties, {"If-Match": if_match}))[:2] == (400, code)
+
     async def test_missing_table(self, orders: Client, verb: str) -> None:
         refusal = await orders.refused(verb, ENTITY.replace("Orders", "Nowhere"), {})
         assert refusal == (404, "TableNotFound", "The table specified does not exist.")
@@ -193,7 +209,7 @@ class TestRun:
 
     async def test_missing_condition_before_upserts_were_known(self, orders: Client, verb: str) -> None:
         headers = {"x-ms-version": "2009-09-19"}
-        response = await orders.ask(verb, ENTITY, {}, headers)
+        response = await orders.ask_in_atom(verb, ENTITY, "", headers)
         assert (response.status, b"<code>MissingRequiredHeader</code>" in response.body) == (
             400,
             b"odata.error" not in response.body,

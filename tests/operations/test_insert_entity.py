@@ -245,6 +245,21 @@ class TestRun:
     ) -> None:
         assert await orders.refused("POST", "/Orders", body) == (400, *refusal)
 
+    @pytest.mark.parametrize("table", ["Orders", "Nowhere"])
+    @pytest.mark.parametrize(
+        ("properties", "code"),
+        [
+            ({f"A{number}": 1 for number in range(253)}, "TooManyProperties"),
+            ({f"A{number}": "x" * 32_000 for number in range(17)}, "EntityTooLarge"),
+        ],
+    )
+    async def test_limits_come_before_the_table_and_the_entity(
+        self, orders: Client, table: str, properties: dict[str, object], code: str
+    ) -> None:
+        await orders.ask("POST", "/Orders", KEYS)
+        refusal = await orders.refused("POST", f"/{table}", {**KEYS, **properties})
+        assert refusal[:2] == (400, code)
+
     async def test_252_properties_are_taken(self, orders: Client) -> None:
         body = {**KEYS, **{f"A{number}": 1 for number in range(252)}, "Null": None}
         assert (await orders.ask("POST", "/Orders", body)).status == 201

@@ -20,10 +20,15 @@ def read(members: str) -> dict[str, object]:
         (b'\xef\xbb\xbf {"A" : "b"}\r\n', {"A": "b"}),
         (rb'{"\u0041":"\u00e9\ud83d\ude00"}', {"A": "é😀"}),
         (b'{"B":1,"A":[1,{}],"A@odata.type":null}', {"B": 1, "A": [1, {}], "A@odata.type": None}),
+        (b'{"A":12345678901234567890123,"B":1e22}', {"A": 12345678901234567890123, "B": 1e22}),
+        (b'\xef\xbb\xbf{"A":-9223372036854775809}', {"A": -9223372036854775809}),
+        (b'{"A":-0.0,"B":-9.3e18,"C":1.0}', {"A": -0.0, "B": -9.3e18, "C": 1.0}),
     ],
 )
 def test_object_is_read_in_its_order(body: bytes, properties: dict[str, object]) -> None:
-    assert list(read_object(body).items()) == list(properties.items())
+    found = read_object(body)
+    assert list(found.items()) == list(properties.items())
+    assert list(map(type, found.values())) == list(map(type, properties.values()))
 
 
 @pytest.mark.parametrize(
@@ -53,6 +58,7 @@ def test_object_is_read_in_its_order(body: bytes, properties: dict[str, object])
         b'{"A":"\xff"}',
         b'{"A":"\xed\xa0\x80"}',
         '{"A":1}'.encode("utf-16"),
+        b'{"odata.x":' + b"[" * 1_020 + b"]" * 1_020 + b',"A":1e22}',
         b"[" * 100_000,
         b'{"A":' * 100_000,
         b"\xef\xbb\xbf\xef\xbb\xbf{}",

@@ -28,6 +28,11 @@ _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 _IDENTIFIER_START = frozenset({"Lu", "Ll", "Lt", "Lm", "Lo", "Nl"})
 _IDENTIFIER_PART = _IDENTIFIER_START | {"Mn", "Mc", "Nd", "Pc", "Cf"}
+_XML_NAME = re.compile(
+    r"[0-9A-Z_a-z\xc0-\xd6\xd8-\xf6\xf8-\u037d\u037f-\u1fff\u200c\u200d\u203f\u2040\u2070-\u218f\u2c00-\u2fef"
+    r"\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufffd\U00010000-\U000effff]+"
+)
+"""Characters of a Name in XML 1.0, fifth edition, but for `:`, `-`, `.` and U+00B7, which no identifier has."""
 
 
 def verify_table_name(name: str) -> None:
@@ -39,9 +44,10 @@ def verify_table_name(name: str) -> None:
 
 
 def verify_property_name(name: str, *, may_have_hyphens: bool = False) -> None:
-    """Raise PropertyNameTooLong or PropertyNameInvalid unless a property may have this name: a C# identifier.
+    """Raise PropertyNameTooLong or PropertyNameInvalid unless a property may have this name.
 
-    Within names of the first version there could be hyphens (data model page).
+    It is a C# identifier that XML can have as a name, since names travel in XML. Within names of the first version
+    there could be hyphens (both data model page).
     """
     if len(name) > PROPERTY_NAME_UNITS_MAX or utf16_length(name) > PROPERTY_NAME_UNITS_MAX:
         raise PropertyNameTooLong
@@ -52,6 +58,8 @@ def verify_property_name(name: str, *, may_have_hyphens: bool = False) -> None:
     if not name or (name[0] != "_" and unicodedata.category(name[0]) not in _IDENTIFIER_START):
         raise PropertyNameInvalid
     if any(unicodedata.category(character) not in _IDENTIFIER_PART for character in name):
+        raise PropertyNameInvalid
+    if _XML_NAME.fullmatch(name) is None:
         raise PropertyNameInvalid
 
 

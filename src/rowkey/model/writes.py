@@ -22,7 +22,7 @@ from rowkey.errors import (
     UpdateConditionNotSatisfied,
 )
 from rowkey.model.entity import Entity, Key, Members, compose_entity, entity_bytes, members_of, ordinal
-from rowkey.model.limits import ENTITY_BYTES_MAX, PROPERTIES_MAX
+from rowkey.model.limits import ENTITY_BYTES_MAX, KEY_UNITS_MAX, PROPERTIES_MAX
 
 
 class Mode(Enum):
@@ -45,7 +45,7 @@ class Condition(Enum):
 
 @dataclass(slots=True)
 class Write:
-    """One change of one entity. `members` are in the order in which a SET stores them."""
+    """One change of one entity. `members` are in the order in which a SET stores them, and within the limits."""
 
     mode: Mode
     key: Key
@@ -58,7 +58,7 @@ def apply_write(current: Entity | None, write: Write, now: int) -> Entity | None
 
     Timestamps of an entity grow strictly, whatever the clock does. A merge leaves absent properties as they are and
     sorts all of them by ordinal name (recorded, 65 of 65). Raises the ConditionError that the service answers, and
-    TooManyProperties or EntityTooLarge when the entity would pass the limits.
+    what `verify_limits` raises when a merge would pass them.
     """
     verify_condition(current, write.condition)
     if write.mode is Mode.DELETE:
@@ -69,15 +69,27 @@ def apply_write(current: Entity | None, write: Write, now: int) -> Entity | None
     members = write.members
     if write.mode is Mode.MERGE and current is not None:
         members = _sorted_members({**members_of(current.text), **members})
+        verify_limits(write.key, members, sum(map(len, members.values())))
+    return compose_entity(write.key, timestamp, members)
+
+
+def verify_limits(key: Key, members: Members, length: int) -> None:
+    """Raise TooManyProperties or EntityTooLarge unless an entity may have all of these properties.
+
+    `length` is that of any text that says all of them, by which most entities need no closer look. What a request
+    brings is verified when it is read, before the table and the entity are looked for.
+    """
     if len(members) > PROPERTIES_MAX:
         raise TooManyProperties
-    entity = compose_entity(write.key, timestamp, members)
-    # The formula counts at most two bytes for a character of text, and twelve for a short one.
-    if 2 * len(entity.text) + 12 * len(members) > ENTITY_BYTES_MAX and (
-        entity_bytes(write.key, members) > ENTITY_BYTES_MAX
+    # The formula counts at most two bytes for a character of text, and twelve more for a short one.
+    if _KEY_BYTES_MAX + 2 * length + 12 * len(members) > ENTITY_BYTES_MAX and (
+        entity_bytes(key, members) > ENTITY_BYTES_MAX
     ):
         raise EntityTooLarge
-    return entity
+
+
+_KEY_BYTES_MAX = 4 + 2 * 2 * KEY_UNITS_MAX
+"""What the formula counts for an entity without properties."""
 
 
 def verify_condition(current: Entity | None, condition: Condition | int) -> None:

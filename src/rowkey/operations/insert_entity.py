@@ -6,7 +6,7 @@ from typing import Self
 from rowkey.model.entity import Entity
 from rowkey.model.names import verify_key_value
 from rowkey.model.rights import Right
-from rowkey.model.writes import Condition, Mode, Write
+from rowkey.model.writes import Condition, Mode, Write, verify_limits
 from rowkey.operations.entity_write import EntityWrite
 from rowkey.payload.answer_body import write_entry
 from rowkey.payload.properties import read_new_entity
@@ -35,6 +35,7 @@ class InsertEntity(EntityWrite):
         key, members = read_new_entity(read_properties(call.request, date), date)
         verify_key_value("PartitionKey", key.partition_key)
         verify_key_value("RowKey", key.row_key)
+        verify_limits(key, members, len(call.request.body))
         return cls(call.resource.table, Write(Mode.SET, key, members, Condition.ABSENT), preference, wanted)
 
     def respond(self, call: Call, result: Entity) -> Response:

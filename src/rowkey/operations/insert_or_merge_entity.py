@@ -18,4 +18,4 @@ class InsertOrMergeEntity(EntityChange):
 
     @classmethod
     def decode(cls, call: Call) -> Self:
-        return cls(*decode_change(call, Mode.MERGE, read_condition(call.request)))
+        return cls(*decode_change(call, Mode.MERGE, read_condition))

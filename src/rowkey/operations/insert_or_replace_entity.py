@@ -18,4 +18,4 @@ class InsertOrReplaceEntity(EntityChange):
 
     @classmethod
     def decode(cls, call: Call) -> Self:
-        return cls(*decode_change(call, Mode.SET, read_condition(call.request)))
+        return cls(*decode_change(call, Mode.SET, read_condition))

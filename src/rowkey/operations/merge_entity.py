@@ -18,4 +18,4 @@ class MergeEntity(EntityChange):
 
     @classmethod
     def decode(cls, call: Call) -> Self:
-        return cls(*decode_change(call, Mode.MERGE, require_condition(call.request)))
+        return cls(*decode_change(call, Mode.MERGE, require_condition))

@@ -18,4 +18,4 @@ class UpdateEntity(EntityChange):
 
     @classmethod
     def decode(cls, call: Call) -> Self:
-        return cls(*decode_change(call, Mode.SET, require_condition(call.request)))
+        return cls(*decode_change(call, Mode.SET, require_condition))

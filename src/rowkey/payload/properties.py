@@ -9,7 +9,6 @@ import base64
 import binascii
 from collections.abc import Callable
 from functools import lru_cache
-from math import isfinite
 from typing import Any, NamedTuple
 
 from rowkey.errors import (
@@ -71,9 +70,7 @@ def read_entity(properties: Properties, version_date: str) -> dict[str, str]:
             try:
                 write, is_annotated = _WRITERS[edm_type]
                 value_text = write(value)
-            except KeyError:
-                raise InvalidInput from None
-            except (ValueError, TypeError):
+            except (KeyError, ValueError, TypeError):
                 raise BodyNotReadable from None
             if is_annotated or (value_text[0] == '"' and edm_type == EdmType.DOUBLE):
                 members[name] = f'{annotated}"{edm_type}",{text}{value_text}'
@@ -122,9 +119,9 @@ def _plan(names: tuple[str, ...], may_have_hyphens: bool) -> tuple[_Planned, ...
 
 
 def read_table_name(properties: Properties) -> str:
-    """The TableName of a table to be created."""
+    """The TableName of a table to be created; an empty one is none."""
     name = properties.get("TableName")
-    if name is None:
+    if name is None or name == "":
         raise PropertiesNeedValue
     if not isinstance(name, str):
         raise InvalidInput
@@ -135,7 +132,8 @@ def _read_key(properties: Properties, name: str) -> str:
     value = properties.get(name)
     if value is None:
         raise PropertiesNeedValue
-    if not isinstance(value, str) or properties.get(name + _ANNOTATION) not in (None, EdmType.STRING):
+    edm_type = properties.get(name + _ANNOTATION)
+    if not isinstance(value, str) or (edm_type is not None and edm_type != EdmType.STRING):
         raise PrimaryKeyPropertyIsInvalidType
     return value
 
@@ -184,8 +182,6 @@ _SPECIAL_DOUBLES = {name: f'"{name}"' for name in ("NaN", "Infinity", "-Infinity
 
 def _write_double(value: Any) -> str:
     if type(value) is float:
-        if not isfinite(value):
-            raise InvalidInput
         return format_double(value)
     if isinstance(value, str):
         return _SPECIAL_DOUBLES.get(value) or format_double(parse_double(value))
@@ -218,7 +214,10 @@ def _write_binary(value: Any) -> str:
         raise ValueError from None
     if len(content) > BINARY_BYTES_MAX:
         raise PropertyValueTooLarge
-    return f'"{base64.b64encode(content).decode("ascii")}"'
+    text = base64.b64encode(content).decode("ascii")
+    if len(text) != len(value):  # the decoder does not mind more padding than there should be
+        raise ValueError
+    return f'"{text}"'
 
 
 _WRITERS: dict[str, tuple[Callable[[Any], str], bool]] = {
@@ -237,5 +236,5 @@ _UNTYPED_WRITERS: dict[type, Callable[[Any], str]] = {
     str: _write_string,
     bool: _write_boolean,
     int: _write_integer,
-    float: _write_double,
+    float: format_double,
 }

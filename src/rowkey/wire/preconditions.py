@@ -60,6 +60,7 @@ def parse_etag(text: str) -> Condition | int:
     if time is None:
         return Condition.UNMEETABLE
     try:
-        return parse_datetime(time[1].replace("%3A", ":").replace("%3a", ":"), ticks_min=TICKS_MIN)
+        ticks = parse_datetime(time[1].replace("%3A", ":").replace("%3a", ":"), ticks_min=TICKS_MIN)
     except ValueError:
         return Condition.UNMEETABLE
+    return max(1, ticks)  # nothing was written so early

@@ -1,4 +1,4 @@
-"""Access policies and shared access signatures, through azure 0.11.1 and azure-storage 0.20.3, which speak Atom.
+"""Access policies and shared access signatures, through azure 0.11.1 and azure-storage 0.20.3.
 
 A signature of theirs is of version 2014-02-14. In that time what it does not permit was "not found".
 """
@@ -6,23 +6,11 @@ A signature of theirs is of version 2014-02-14. In that time what it does not pe
 from __future__ import annotations
 
 import runner
-from runner import contains, equal, new_name, raised, run, step
-
-try:  # azure-storage
-    from azure.common import AzureHttpError as Refused
-    from azure.common import AzureMissingResourceHttpError as Missing
-    from azure.storage import AccessPolicy, SharedAccessPolicy, SignedIdentifier, SignedIdentifiers
-    from azure.storage.table import TableService
-except ImportError:  # azure
-    from azure import WindowsAzureError as Refused
-    from azure import WindowsAzureMissingResourceError as Missing
-    from azure.storage import AccessPolicy, SharedAccessPolicy, SignedIdentifier, SignedIdentifiers, TableService
+from atom_client import TABLE, Missing, Refused, TableService, service
+from azure.storage import AccessPolicy, SharedAccessPolicy, SignedIdentifier, SignedIdentifiers
+from runner import contains, entity, equal, new_name, raised, run, step
 
 PAST, FUTURE = "2012-01-01T00:00:00Z", "2038-01-01T00:00:00Z"
-
-service = TableService(runner.ACCOUNT, runner.KEY, runner.PROTOCOL, runner.HOST_BASE)
-TABLE = new_name()
-service.create_table(TABLE, fail_on_exist=True)
 
 
 def with_policy(policy, table=TABLE):
@@ -45,11 +33,6 @@ def policies(*identifiers):
         identifier.access_policy = AccessPolicy(start, expiry, permission)
         found.signed_identifiers.append(identifier)
     return found
-
-
-def entity(partition, row="r", **properties):
-    """An entity as a dictionary."""
-    return {"PartitionKey": partition, "RowKey": row, **properties}
 
 
 def partitions(found):

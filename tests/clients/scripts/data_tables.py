@@ -24,7 +24,7 @@ from azure.data.tables import (
     generate_account_sas,
     generate_table_sas,
 )
-from runner import contains, equal, new_name, refusal, run, step
+from runner import contains, entity, equal, new_name, refusal, run, step
 
 IS_ASYNCHRONOUS = "ROWKEY_TEST_ASYNCHRONOUS" in os.environ
 if IS_ASYNCHRONOUS:
@@ -115,11 +115,6 @@ service = service_with(OWNER)
 service.create_table(TABLE)
 table = table_with(OWNER)
 table.set_table_access_policy({"everything": TableAccessPolicy(start=START, expiry=EXPIRY, permission="raud")})
-
-
-def entity(partition, row="r", **properties):
-    """An entity as the client takes it."""
-    return {"PartitionKey": partition, "RowKey": row, **properties}
 
 
 def stored(partition):

@@ -97,6 +97,11 @@ def new_name(prefix="t"):
     return prefix + uuid4().hex
 
 
+def entity(partition, row="r", **properties):
+    """An entity as a dictionary."""
+    return {"PartitionKey": partition, "RowKey": row, **properties}
+
+
 def _resolve_localhost():
     """Let all names below `localhost` be this machine, as RFC 6761 says and not every resolver knows."""
     resolve = socket.getaddrinfo

@@ -8,7 +8,6 @@ import asyncio
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
-from rowkey.errors import ServiceError
 from rowkey.model.entity import Entity
 from rowkey.model.writes import Mode, Write
 from rowkey.store.key_code import code_of
@@ -57,10 +56,7 @@ class Single:
         """The write as one of these, None where it needs a look."""
         if write.mode is Mode.MERGE:
             return None
-        try:
-            return cls(segment, partition_key, write, compose_unseen(write))
-        except ServiceError:  # its condition comes first
-            return None
+        return cls(segment, partition_key, write, compose_unseen(write))
 
 
 class SingleWrites:

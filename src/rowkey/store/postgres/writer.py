@@ -2,8 +2,7 @@
 
 What a write does is `apply_write`. Most writes can be composed without a look at what is stored: the condition says
 what must be there, and the function verifies it where the entities are. A merge needs the stored properties: they are
-read, merged here, and written on the condition that nobody has written them meanwhile; else it begins anew. A write
-that would be refused for its size is treated alike, so that its condition is reported first, as the service does.
+read, merged here, and written on the condition that nobody has written them meanwhile; else it begins anew.
 
 The text that is stored states its own timestamp, which the database chooses: one clock for all front ends, or else an
 entity that is deleted through one and inserted through another could have an earlier timestamp than before. So a text
@@ -62,13 +61,7 @@ class EntityGroup:
         """Apply the writes; raises what `apply_write` raises, or SegmentGone."""
         while True:
             current = await self._look(session) if self._must_look else None
-            try:
-                pieces = self._compose(current)
-            except ServiceError:
-                if current is not None:
-                    raise
-                self._must_look = True
-                continue
+            pieces = self._compose(current)
             ticks = await self._write(session, current, pieces)
             if ticks is not None:
                 stamp = Stamp(ticks)

@@ -261,3 +261,27 @@ class WriteConformance:
         with pytest.raises(TooManyProperties):
             await store.write(table, [merge("p", "r", One_more=int32(1))])
         assert await store.get(table, KEY) == again.text
+
+    @pytest.mark.parametrize(
+        ("condition", "error"), [(1, UpdateConditionNotSatisfied), (Condition.UNMEETABLE, ConditionNotMet)]
+    )
+    async def test_the_condition_of_a_merge_comes_before_its_limits(
+        self, store: Store, condition: Condition | int, error: type[ServiceError]
+    ) -> None:
+        table = await store.create_table(ACCOUNT, "things")
+        full = {f"P{number}": member(f"P{number}", int32(number)) for number in range(PROPERTIES_MAX)}
+        entity = await write_one(store, table, Write(Mode.SET, KEY, full, Condition.ABSENT))
+        with pytest.raises(error):
+            await store.write(table, [Write(Mode.MERGE, KEY, members(One_more=int32(1)), condition)])
+        assert await store.get(table, KEY) == entity.text
+
+    async def test_the_first_of_several_failures_is_named_where_another_is_a_limit(self, store: Store) -> None:
+        table = await store.create_table(ACCOUNT, "things")
+        full = {f"P{number}": member(f"P{number}", int32(number)) for number in range(PROPERTIES_MAX)}
+        await store.write(table, [Write(Mode.SET, KEY, full, Condition.ABSENT), insert("p", "s")])
+        too_much, taken = merge("p", "r", One_more=int32(1)), insert("p", "s")
+        with pytest.raises(EntityAlreadyExists) as first:
+            await store.write(table, [taken, too_much])
+        with pytest.raises(TooManyProperties) as second:
+            await store.write(table, [too_much, taken])
+        assert (first.value.index, second.value.index) == (0, 0)
