@@ -12,6 +12,7 @@ HAS_BROWSER := { command -v chromium || command -v google-chrome; } >/dev/null
 HAS_POSTGRESQL := { command -v initdb || ls /usr/lib/postgresql/*/bin/initdb; } >/dev/null 2>&1
 
 .DEFAULT_GOAL := help
+export DEBIAN_FRONTEND := noninteractive
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 .PHONY: help run test lint types contracts unit compatibility torture fuzz hostile model audit failover bench bench-postgres bench-growth bench-check format lock npm chromium postgresql clean
@@ -119,6 +120,8 @@ npm:
 	else \
 	    echo "npm is missing, and could not be installed: the JavaScript tests will be skipped" >&2; \
 	fi
+	@! command -v node >/dev/null || node -e 'process.exit(process.versions.node.split(".")[0] < 20)' \
+	    || echo "Node.js $$(node --version) is too old for the JavaScript tests, which need 20: they will be skipped" >&2
 
 # The tests of CORS need a browser, on the same terms.
 chromium:

@@ -1,6 +1,6 @@
 """The spine: one request becomes one answer, from top to bottom.
 
-    Request -> address, version -> grant -> Call -> route -> permit -> decode -> run -> respond -> Response
+    Request -> address, version -> grant -> Call -> route -> permit -> options -> decode -> run -> respond -> Response
 
 The order of the checks is the service's own. What all answers of a layer share is added at the end.
 """
@@ -268,7 +268,8 @@ class Service:
 def _read_part_target(target: str, outer: Address) -> tuple[Address, dict[str, str]]:
     """The address and the options of a part's URL; inserts into one table all have the same."""
     if not target.startswith("/"):
-        target = "/" + target.partition("://")[2].partition("/")[2]
+        _, scheme, rest = target.partition("://")
+        target = f"/{rest.partition('/')[2] if scheme else target}"
     path, _, query = target.partition("?")
     if outer.is_path_style:
         for segment in (f"/{outer.account}", f"/{outer.account}{SECONDARY}"):

@@ -37,6 +37,10 @@ FILTERS = {
         'A eq "x"',
         "A eq null",
         "A eq datetime'x'",
+        "A eq 'x' -- comment",
+        "A eq 1 /* x */",
+        "length(",
+        "A add",
         "A eq datetime'2026-02-30T00:00:00Z'",
         "A eq datetime'0000-01-01'",
         "A eq datetime'",
@@ -114,8 +118,6 @@ NOT_IMPLEMENTED = {
         "A mod 2 eq 0",
         "A/B eq 1",
         "year(A) eq 2026",
-        "A eq 'x' -- comment",
-        "A eq 1 /* x */",
     )
 }
 LARGE_FILTERS = {

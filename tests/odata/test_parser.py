@@ -157,7 +157,31 @@ NOT_IMPLEMENTED = [
     "Age eq Other/Age",
     "Age eq 4 add 1",
     "Age eq -Age",
+    "now() eq a",
+    "f(g(a, -1), not b) and (c eq 1 or d) eq (true)",
+    "f(a)/b eq 1",
+    "Age eq --5",
+    "Age eq - 5 and (a or b)",
 ]
+BEYOND_AND_MALFORMED = {
+    "length(": "Expression expected at position 7 in 'length('.",
+    "length(a": "')' or operator expected at position 8 in 'length(a'.",
+    "length(a))": "Syntax error at position 10 in 'length(a))'.",
+    "(length(a)": "')' or operator expected at position 10 in '(length(a)'.",
+    "f(a,) eq 1": "Expression expected at position 4 in 'f(a,) eq 1'.",
+    "f(a b) eq 1": "')' or operator expected at position 4 in 'f(a b) eq 1'.",
+    "a add": "Expression expected at position 5 in 'a add'.",
+    "a eq 5 mod": "Expression expected at position 10 in 'a eq 5 mod'.",
+    "a/": "Expression expected at position 2 in 'a/'.",
+    "a//b eq 1": "Expression expected at position 2 in 'a//b eq 1'.",
+    "-": "Expression expected at position 1 in '-'.",
+    "a eq -": "Expression expected at position 6 in 'a eq -'.",
+    "a eq 'x' --": "Syntax error at position 10 in 'a eq 'x' --'.",
+    "a eq 'x' -- comment": "Syntax error at position 10 in 'a eq 'x' -- comment'.",
+    "a eq 1 /b": "Syntax error at position 8 in 'a eq 1 /b'.",
+    "f(a) 'x'": "Syntax error at position 8 in 'f(a) 'x''.",
+    "f(a) eq 'x": "There is an unterminated string literal at position 10 in 'f(a) eq 'x'.",
+}
 
 
 @pytest.mark.parametrize(("text", "tree"), TREES)
@@ -176,6 +200,13 @@ def test_a_syntax_error_is_reported_with_its_position(text: str, message: str) -
     with pytest.raises(InvalidQuery) as refusal:
         parse_filter(text)
     assert refusal.value.text == message
+
+
+@pytest.mark.parametrize("text", BEYOND_AND_MALFORMED)
+def test_what_the_service_has_not_must_be_well_formed_too(text: str) -> None:
+    with pytest.raises(InvalidQuery) as refusal:
+        parse_filter(text)
+    assert refusal.value.text == BEYOND_AND_MALFORMED[text]
 
 
 @pytest.mark.parametrize("text", MEANINGLESS)

@@ -38,6 +38,7 @@ class TestUrls:
             "http://:contoso.table.core.windows.net:80/Orders(PartitionKey='eu',RowKey='1')",
             f"/{ACCOUNT}/Orders(PartitionKey='eu',RowKey='1')",
             "/Orders(PartitionKey='eu',RowKey='1')",
+            "Orders(PartitionKey='eu',RowKey='1')",
             "/Orders(PartitionKey='eu', RowKey='1')",
             "/Orders(RowKey='1',PartitionKey='eu')",
             "/Orders(PartitionKey='eu,RowKey=%271%27)".replace("'eu", "'eu%27"),

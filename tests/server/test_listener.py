@@ -40,6 +40,23 @@ async def test_stop_answers_what_was_accepted_and_closes_the_rest(house: House) 
     await stopping
 
 
+async def test_draining_lets_each_client_go_with_its_next_answer(house: House) -> None:
+    busy, idle = await house.connect(), await house.connect()
+    await busy.send(WAITING)
+    await asyncio.sleep(0.05)
+    house.listener.drain()
+    await idle.send(REQUEST + REQUEST)
+    assert (await idle.answer()).header("Connection") == "close"
+    assert await idle.is_closed()
+    late = await house.connect()
+    await late.send(REQUEST)
+    assert (await late.answer()).header("Connection") == "close"
+    house.service.go.set()
+    assert (await busy.answer()).header("Connection") is None  # its head was read before
+    await busy.send(b"GET / HTTP/1.0\r\nHost: here\r\nConnection: keep-alive\r\n\r\n")
+    assert (await busy.answer()).header("Connection") == "close"
+
+
 async def test_stop_does_not_wait_for_ever(house: House) -> None:
     """The request is cancelled, and the connection closed without an answer."""
     client = await house.connect()

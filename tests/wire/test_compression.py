@@ -29,6 +29,8 @@ LARGE = b'{"PartitionKey":"p"},' * 1000
         ("gzip;q=much", False),
         ("gzip;q=1.1.1", False),
         (";;,,=", False),
+        ("identity;q=1, gzip;q=0.5", False),
+        ("gzip;q=0.5, identity;q=0.5", True),
     ],
 )
 def test_accept_encoding_is_read_as_the_rfc_says(accepted: str, wanted: bool) -> None:

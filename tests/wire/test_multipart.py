@@ -90,7 +90,7 @@ BODIES = {
 class TestSplit:
     @pytest.mark.parametrize("name", BODIES)
     def test_every_handwriting(self, name: str) -> None:
-        assert split_multipart(BODIES[name].encode(), "b") == PARTS
+        assert split_multipart(BODIES[name].encode(), "b", 9) == PARTS
 
     @pytest.mark.parametrize(
         "body",
@@ -105,59 +105,81 @@ class TestSplit:
         ],
     )
     def test_no_parts(self, body: str) -> None:
-        assert split_multipart(body.encode(), "b") == []
+        assert split_multipart(body.encode(), "b", 9) == []
 
-    @pytest.mark.parametrize("body", ["text", "--a\r\n\r\nx\r\n--a--", "--bb\r\n\r\nx", "--B\r\n\r\nx\r\n--B--"])
+    @pytest.mark.parametrize(
+        "body",
+        [
+            "text",
+            "--a\r\n\r\nx\r\n--a--",
+            "--bb\r\n\r\nx",
+            "--B\r\n\r\nx\r\n--B--",
+            "--a\r\nA: 1\r\n\r\nGET / HTTP/1.1\r\n\r\n--b--",
+            "-- b\r\nA: 1\r\n\r\nGET / HTTP/1.1\r\n\r\n--b\r\nA: 1\r\n\r\nGET / HTTP/1.1\r\n\r\n--b--",
+        ],
+    )
     def test_another_boundary_than_was_named(self, body: str) -> None:
         """It must not look like nothing: what the client meant to write would be lost."""
         with pytest.raises(InvalidInput):
-            split_multipart(body.encode(), "b")
+            split_multipart(body.encode(), "b", 9)
+
+    def test_no_more_parts_than_wanted_are_looked_for(self) -> None:
+        part = "--b\r\nA: 1\r\n\r\nx\r\n"
+        assert split_multipart(f"{part * 3}--b\r\nnonsense".encode(), "b", 3) == [Part({"a": "1"}, b"x")] * 3
+
+    @pytest.mark.parametrize("line", ["--b", "--b-", "--b\r\n", "x--b"])
+    def test_a_million_delimiters_are_refused_soon(self, line: str) -> None:
+        body = f"--b\r\n{line}\r\n" * (4_000_000 // (len(line) + 7))
+        begun = time.process_time()
+        with pytest.raises(InvalidInput):
+            split_multipart(body.encode(), "b", 101)
+        assert time.process_time() - begun < 0.1
 
     @pytest.mark.parametrize("content", [b"--bx", b"x--b", b"--b--x", b" --b", b"--", b"--c", b"\x00\xff", b"--b b"])
     def test_what_only_looks_like_a_delimiter_is_content(self, content: bytes) -> None:
         body = b"--b\r\nA: 1\r\n\r\n%b\r\n--b--\r\n" % content
-        assert split_multipart(body, "b") == [Part({"a": "1"}, content)]
+        assert split_multipart(body, "b", 9) == [Part({"a": "1"}, content)]
 
     @pytest.mark.parametrize("newline", ["\n", "\r\n"])
     def test_only_the_line_end_before_a_delimiter_is_its_own(self, newline: str) -> None:
         body = newline.join(["--b", "A: 1", "", "one", "", "", "--b--", ""]).encode()
-        (part,) = split_multipart(body, "b")
+        (part,) = split_multipart(body, "b", 9)
         assert part == Part({"a": "1"}, f"one{newline}{newline}".encode())
 
     def test_part_without_content(self) -> None:
-        assert split_multipart(b"--b\r\nA: 1\r\n\r\n--b--", "b") == [Part({"a": "1"}, b"")]
-        assert split_multipart(b"--b\r\nA: 1\r\n--b--", "b") == [Part({"a": "1"}, b"")]
+        assert split_multipart(b"--b\r\nA: 1\r\n\r\n--b--", "b", 9) == [Part({"a": "1"}, b"")]
+        assert split_multipart(b"--b\r\nA: 1\r\n--b--", "b", 9) == [Part({"a": "1"}, b"")]
 
     @pytest.mark.parametrize("first", ["\n", "\r\n"])
     @pytest.mark.parametrize("second", ["\n", "\r\n", " \r\n"])
     def test_headers_end_with_the_first_blank_line(self, first: str, second: str) -> None:
         content = "x\r\n\r\ny\n\nz\n\r\n-"
         body = f"--b\r\nA: 1{first}{second}{content}\r\n--b--"
-        assert split_multipart(body.encode(), "b") == [Part({"a": "1"}, content.encode())]
+        assert split_multipart(body.encode(), "b", 9) == [Part({"a": "1"}, content.encode())]
 
     def test_header_that_is_repeated(self) -> None:
-        (part,) = split_multipart(b"--b\r\nA: 1\r\na:2\r\nB: 3\r\nA: 4\r\n\r\nx\r\n--b--", "b")
+        (part,) = split_multipart(b"--b\r\nA: 1\r\na:2\r\nB: 3\r\nA: 4\r\n\r\nx\r\n--b--", "b", 9)
         assert part.headers == {"a": "1, 2, 4", "b": "3"}
 
     def test_line_that_is_no_header(self) -> None:
         with pytest.raises(InvalidInput):
-            split_multipart(b"--b\r\nnonsense\r\n\r\nx\r\n--b--", "b")
+            split_multipart(b"--b\r\nnonsense\r\n\r\nx\r\n--b--", "b", 9)
 
     def test_boundary_that_is_no_ascii(self) -> None:
         """Headers are decoded as Latin-1, so that is how a boundary goes back to the bytes that the client sent."""
         body = "--граница\r\nA: 1\r\n\r\nx\r\n--граница--".encode()
-        assert split_multipart(body, "граница".encode().decode("latin-1")) == [Part({"a": "1"}, b"x")]
+        assert split_multipart(body, "граница".encode().decode("latin-1"), 9) == [Part({"a": "1"}, b"x")]
 
     @given(st.lists(st.binary(max_size=40).filter(lambda content: b"--" not in content), max_size=5), st.booleans())
     def test_what_was_joined_is_split_again(self, contents: list[bytes], has_end: bool) -> None:
         joined = join_multipart([b"A: 1\r\n\r\n%b\r\n" % content for content in contents], "b")
         body = joined if has_end else joined.removesuffix(b"--b--\r\n")
-        assert split_multipart(body, "b") == [Part({"a": "1"}, content) for content in contents]
+        assert split_multipart(body, "b", 9) == [Part({"a": "1"}, content) for content in contents]
 
     @given(st.binary(max_size=200).map(lambda noise: noise.replace(b"x", b"--b").replace(b"y", b"\r\n")))
     def test_noise_is_split_or_refused(self, noise: bytes) -> None:
         try:
-            parts = split_multipart(noise, "b")
+            parts = split_multipart(noise, "b", 9)
         except InvalidInput:
             return
         assert all(isinstance(part.content, bytes) for part in parts)
@@ -335,7 +357,7 @@ def seconds_to_split(unit: str, size: int) -> float:
     body = b"--b\n" + unit.encode() * (size // len(unit))
     begun = time.process_time()
     try:
-        split_multipart(body, "b")
+        split_multipart(body, "b", 9)
     except InvalidInput:
         pass
     return time.process_time() - begun

@@ -89,6 +89,16 @@ def wire_members(text: str) -> list[WireMember]:
     return [WireMember(match[2], match[1] and match[1][1:-1], match[3], match[0]) for match in _MEMBER.finditer(text)]
 
 
+_HEAD = re.compile(rf'\{{("odata\.etag":"[^,]*"),"PartitionKey":({_STRING}),"RowKey":({_STRING}),')
+
+
+def split_head(text: str) -> tuple[str, str, str, str]:
+    """The ETag's member of an entity's wire text, the JSON texts of its keys, and what follows them to the end."""
+    match = _HEAD.match(text)
+    assert match is not None
+    return match[1], match[2], match[3], text[match.end() :]
+
+
 def split_entities(texts: str) -> list[str]:
     """The wire texts that `texts` joins. Raw quotes stand only around strings, so the mark is unambiguous."""
     if not texts:

@@ -13,9 +13,11 @@ Keywords are lower-case and known by their place, so a property may be called `e
 is a property, the other a constant, in either order.
 
 The OData library in the service parses the whole text before it asks what the parts mean. So a type fault, as in
-`1 eq 1` or `a eq null`, is noted and raised at the end: `a eq b c`, where quotes were forgotten, is a syntax error.
+`1 eq 1` or `a eq null`, is noted and raised at the end: `a eq b c`, where quotes were forgotten, is a syntax error; and
+so is `length(a`, although the service has no functions.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -50,7 +52,8 @@ def parse_filter(text: str) -> Filter:
     value: _Value | None = None  # what was just read; None where an operand is due
     after_name = False  # what comes next may show that the name was a function's, or a path's
     deepest = 0
-    for token in lex(text):
+    tokens = lex(text)
+    for token in tokens:
         kind = token.kind
         if value is None:
             if kind == "open":
@@ -61,6 +64,8 @@ def parse_filter(text: str) -> Filter:
                     raise InvalidQuery
             elif token.value == "not":
                 group.negate()
+            elif kind == "minus":
+                raise _beyond(token, tokens, text, len(outer))
             else:
                 value = group.operand(_read_operand(token, text))
         elif kind == "word" and token.value in _AFTER_OPERAND:
@@ -78,8 +83,10 @@ def parse_filter(text: str) -> Filter:
             if 3 * deepest + 3 > DEPTH_MAX:  # one parenthesis adds an Or, an And and a Not at most
                 _verify_depth(result)
             return result
+        elif (kind in ("open", "slash") and after_name) or token.value in _ARITHMETIC:
+            raise _beyond(token, tokens, text, len(outer))
         else:
-            raise _unexpected(token, text, after_name=after_name, nested=bool(outer))
+            raise _unexpected(token, text, nested=bool(outer))
         after_name = kind == "word"
     raise AssertionError("the last token is the end")
 
@@ -95,18 +102,45 @@ def _read_operand(token: Token, text: str) -> "Constant | BooleanProperty | None
         return BooleanProperty(token.value)
     if token.kind == "misfit":
         return None
-    if token.kind == "minus":
-        raise NotImplementedOnResource
     raise query_error(EXPRESSION_EXPECTED, text, token.start)
 
 
-def _unexpected(token: Token, text: str, *, after_name: bool, nested: bool) -> InvalidQuery | NotImplementedOnResource:
+def _unexpected(token: Token, text: str, *, nested: bool) -> InvalidQuery:
     """What to raise where an operator, a closing parenthesis or the end should stand."""
-    if token.kind in ("minus", "slash") or (token.kind == "open" and after_name) or token.value in _ARITHMETIC:
-        return NotImplementedOnResource()
     if nested:
         return query_error(CLOSE_EXPECTED, text, token.start)
     return query_error(SYNTAX_ERROR, text, token.end)
+
+
+def _beyond(token: Token, rest: Iterator[Token], text: str, depth: int) -> InvalidQuery | NotImplementedOnResource:
+    """What to raise at a token that begins what OData has and the service has not, in `depth` open parentheses.
+
+    NotImplementedOnResource, if what follows is an expression as OData has it; else it is a syntax error still.
+    """
+    is_due, may_close, after_name = True, token.kind == "open", False  # an operand is due, or the end of a call
+    depth += token.kind == "open"
+    for following in rest:
+        kind = following.kind
+        if is_due and kind == "open":
+            depth, may_close = depth + 1, False
+        elif is_due and kind in ("minus", "word", "literal", "misfit"):
+            is_due = kind == "minus" or following.value == "not"
+            may_close, after_name = False, kind == "word"
+        elif is_due and not (kind == "close" and may_close):
+            return query_error(EXPRESSION_EXPECTED, text, following.start)
+        elif kind == "close" and depth:
+            depth, is_due, after_name = depth - 1, False, True  # a property of what a function returns may follow
+        elif (kind == "word" and (following.value in _AFTER_OPERAND or following.value in _ARITHMETIC)) or (
+            kind == "comma" and depth
+        ):
+            is_due = True
+        elif kind in ("slash", "open") and after_name:
+            is_due, may_close, depth = True, kind == "open", depth + (kind == "open")
+        elif kind == "end" and not depth:
+            return NotImplementedOnResource()
+        else:
+            return _unexpected(following, text, nested=bool(depth))
+    raise AssertionError("the last token is the end")
 
 
 def _verify_depth(tree: Filter) -> None:

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from rowkey.errors import Layer
-from rowkey.operations.front_end import require_addressed_table
 from rowkey.operations.index_change import IndexChange
+from rowkey.operations.operation import require_table
 from rowkey.store.interface import Store
 from rowkey.wire.call import Call
 from rowkey.wire.request import Response
@@ -15,7 +15,7 @@ class AddIndex(IndexChange):
     """202 for a new index, which is built after the answer; 200 for one that is there."""
 
     async def run(self, store: Store, account: str) -> bool:
-        table = await require_addressed_table(store, account, self.table)
+        table = await require_table(store, account, self.table)
         return await store.add_index(table, self.name)
 
     def respond(self, call: Call, result: bool) -> Response:

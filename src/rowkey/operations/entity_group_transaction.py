@@ -128,12 +128,12 @@ def _read_parts(content_type: str, body: bytes) -> tuple[list[Part], bool]:
     """The parts of the one change set, or the one query; True for the latter."""
     if not _is_multipart(content_type):
         raise MediaTypeNotSupported
-    outer = split_multipart(body, read_boundary(content_type))
+    outer = split_multipart(body, read_boundary(content_type), 2)
     if len(outer) != 1:  # two change sets, queries beside one another or beside a change set, or nothing at all
         raise InvalidInput
     content_type = outer[0].headers.get("content-type", "")
     if _is_multipart(content_type):
-        return split_multipart(outer[0].content, read_boundary(content_type)), False
+        return split_multipart(outer[0].content, read_boundary(content_type), BATCH_OPERATIONS_MAX + 1), False
     return outer, True
 
 

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Self
 
 from rowkey.model.rights import Right
-from rowkey.operations.front_end import answer_document, require_addressed_table, require_version
-from rowkey.operations.operation import Operation
+from rowkey.operations.front_end import answer_document, require_version
+from rowkey.operations.operation import Operation, require_table
 from rowkey.payload.access_policies import write_policies
 from rowkey.store.interface import Store
 from rowkey.wire.call import Call
@@ -27,7 +27,7 @@ class GetTableACL(Operation):
         return cls(call.resource.table)
 
     async def run(self, store: Store, account: str) -> str:
-        table = await require_addressed_table(store, account, self.table)
+        table = await require_table(store, account, self.table)
         return await store.get_policies(table)
 
     def respond(self, call: Call, result: str) -> Response:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Self
 
-from rowkey.errors import InvalidInput, InvalidQueryParameterValue, Layer, ServiceError
+from rowkey.errors import InvalidInput, InvalidQueryParameterValue
 from rowkey.model.names import verify_property_name
 from rowkey.model.rights import Right
 from rowkey.operations.operation import Operation
@@ -23,16 +23,8 @@ class IndexChange(Operation):
     def decode(cls, call: Call) -> Self:
         name = call.options.get("property")
         if not name:
-            raise InvalidQueryParameterValue(layer=Layer.FRONT_END)
-        try:
-            _verify_indexable(name)
-        except ServiceError as error:
-            error.layer = Layer.FRONT_END
-            raise
+            raise InvalidQueryParameterValue
+        verify_property_name(name, may_have_hyphens=True)
+        if name == "PartitionKey":
+            raise InvalidInput("Entities are in the order of their PartitionKey, which needs no index.")
         return cls(call.resource.table, name)
-
-
-def _verify_indexable(name: str) -> None:
-    verify_property_name(name, may_have_hyphens=True)
-    if name == "PartitionKey":
-        raise InvalidInput("Entities are in the order of their PartitionKey, which needs no index.")

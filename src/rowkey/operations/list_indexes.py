@@ -8,8 +8,7 @@ import orjson
 
 from rowkey.errors import Layer
 from rowkey.model.rights import Right
-from rowkey.operations.front_end import require_addressed_table
-from rowkey.operations.operation import Operation
+from rowkey.operations.operation import Operation, require_table
 from rowkey.store.interface import Index, Store
 from rowkey.wire.call import Call
 from rowkey.wire.request import Response
@@ -28,7 +27,7 @@ class ListIndexes(Operation):
         return cls(call.resource.table)
 
     async def run(self, store: Store, account: str) -> Sequence[Index]:
-        table = await require_addressed_table(store, account, self.table)
+        table = await require_table(store, account, self.table)
         return await store.list_indexes(table)
 
     def respond(self, call: Call, result: Sequence[Index]) -> Response:

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import Self
 
-from rowkey.errors import Layer, MediaTypeNotSupported, TableNotFound
+from rowkey.errors import Layer, MediaTypeNotSupported
 from rowkey.model.rights import Right
-from rowkey.operations.front_end import require_addressed_table, require_version
-from rowkey.operations.operation import Operation
+from rowkey.operations.front_end import require_version
+from rowkey.operations.operation import Operation, require_table
 from rowkey.payload.access_policies import read_policies, write_policies
 from rowkey.store.interface import Store
 from rowkey.wire.call import Call
@@ -30,12 +30,7 @@ class SetTableACL(Operation):
         return cls(call.resource.table, write_policies(read_policies(call.request.body)))
 
     async def run(self, store: Store, account: str) -> None:
-        table = await require_addressed_table(store, account, self.table)
-        try:
-            await store.set_policies(table, self.policies)
-        except TableNotFound as error:  # deleted meanwhile
-            error.layer = Layer.FRONT_END
-            raise
+        await store.set_policies(await require_table(store, account, self.table), self.policies)
 
     def respond(self, call: Call, result: None) -> Response:
         return Response(204, layer=Layer.FRONT_END)
@@ -54,4 +49,4 @@ def _verify_media_types(request: Request) -> None:
     if accept == "*/*":
         content_type = content_type.partition(";")[0].rstrip()
     if content_type == "application/xml" and accept in ("", "*/*"):
-        raise MediaTypeNotSupported(layer=Layer.FRONT_END)
+        raise MediaTypeNotSupported

@@ -3,7 +3,7 @@
 The stored wire text (`model/entity.py`) is the minimal level; the others take away from it or add to it.
 """
 
-from rowkey.model.entity import json_string, split_entities, unescape, wire_members
+from rowkey.model.entity import json_string, split_entities, split_head, unescape, wire_members
 from rowkey.model.shape import select_members, shape_text
 from rowkey.payload.views import EntityView, entity_link, shape_of
 from rowkey.wire.media import Format
@@ -43,17 +43,19 @@ def metadata_suffix(select_text: str | None) -> str:
 
 def _show_in_full(text: str, view: EntityView) -> str:
     """One entity's wire text with full metadata, but for odata.metadata."""
-    etag, *members = wire_members(text)
-    shown = members if view.select is None else select_members(members, view.select)
-    link = entity_link(view.table, unescape(members[0].value[1:-1]), unescape(members[1].value[1:-1]))
-    texts = [
-        f'"odata.type":"{view.account}.{view.table}"',
-        f'"odata.id":"{view.base}/{link}"',
-        etag.text,
-        f'"odata.editLink":"{link}"',
-    ]
-    for member in shown:
-        if member.name == "Timestamp" and member.value != "null":
-            texts.append('"Timestamp@odata.type":"Edm.DateTime"')
-        texts.append(member.text)
-    return f"{{{','.join(texts)}}}"
+    etag, partition_key, row_key, rest = split_head(text)
+    link = entity_link(view.table, unescape(partition_key[1:-1]), unescape(row_key[1:-1]))
+    if view.select is None:
+        shown = f'"PartitionKey":{partition_key},"RowKey":{row_key},{_TIMESTAMP_TYPE},{rest[:-1]}'
+    else:
+        members = select_members(wire_members(text)[1:], view.select)
+        shown = ",".join(
+            f"{_TIMESTAMP_TYPE},{member.text}" if member.name == "Timestamp" else member.text for member in members
+        )
+    return (
+        f'{{"odata.type":"{view.account}.{view.table}","odata.id":"{view.base}/{link}",{etag},"odata.editLink":"{link}"'
+        f"{',' if shown else ''}{shown}}}"
+    )
+
+
+_TIMESTAMP_TYPE = '"Timestamp@odata.type":"Edm.DateTime"'

@@ -322,6 +322,10 @@ class Connection(asyncio.Protocol):
 
     # Ends.
 
+    def drain(self) -> None:
+        """The server will stop: the next answer says that the client should come back on another connection."""
+        self._reader.make_next_the_last()
+
     def finish(self) -> None:
         """The server stops: answer what has been read completely, then close."""
         waiting = self._reader.complete

@@ -44,6 +44,7 @@ class Listener:
         self._servers: list[asyncio.Server] = []
         self._sweep_handle: asyncio.TimerHandle | None = None
         self._complained = -COMPLAINT_SECONDS
+        self._is_draining = False
         self._empty: asyncio.Event | None = None
         self.port = 0
         """The port that was chosen, where port 0 was asked for."""
@@ -108,6 +109,12 @@ class Listener:
             self._complained = now
             log.warning("there are %d connections, and no more are served: 503 for the others", connections_max)
 
+    def drain(self) -> None:
+        """Go on, and let each client go with its next answer: whoever stays until the stop may meet a closed door."""
+        self._is_draining = True
+        for connection in self._connections:
+            connection.drain()
+
     async def stop(self, seconds_max: float = STOP_SECONDS_MAX) -> None:
         """Accept nothing more, answer what has been read, for `seconds_max` at most, and close every connection."""
         if not self._servers:
@@ -137,6 +144,8 @@ class Listener:
 
     def _remember(self, connection: Connection) -> None:
         self._connections.add(connection)
+        if self._is_draining:
+            connection.drain()
         if self._empty is not None:  # its handshake was going on when the stop began
             connection.finish()
 

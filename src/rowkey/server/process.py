@@ -134,6 +134,7 @@ async def serve_store(
         health.is_draining = True
         if settings.drain_seconds:
             log.info("draining for %g seconds: /readyz answers 503, everything else goes on", settings.drain_seconds)
+            listener.drain()
             await asyncio.sleep(settings.drain_seconds)
         await listener.stop()
 

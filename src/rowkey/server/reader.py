@@ -51,6 +51,7 @@ class RequestReader:
         "_headers_max",
         "_hold",
         "_is_secure",
+        "_keep",
         "_limits",
         "_needs_check",
         "_parser",
@@ -82,7 +83,7 @@ class RequestReader:
         self._needs_check = False
         self._request: Request | None = None
         self._upgrading: Request | None = None
-        self._persistence = KEEP
+        self._persistence = self._keep = KEEP
         self._chunks: list[bytes] = []
         self._body_bytes = 0
         self._fed = 0
@@ -111,6 +112,10 @@ class RequestReader:
     def body_bytes(self) -> int:
         """How much of the body has come."""
         return self._body_bytes
+
+    def make_next_the_last(self) -> None:
+        """Whatever request is begun from now on, its answer ends the connection."""
+        self._keep = CLOSE
 
     def close(self) -> None:
         """Forget everything; parser and reader refer to each other."""
@@ -195,9 +200,9 @@ class RequestReader:
             self._check_size(target, headers)
         method = parser.get_method()
         if "connection" in headers or "host" not in headers or not parser.should_keep_alive():
-            self._persistence = _persistence(parser, headers)
+            self._persistence = _persistence(parser, headers) if self._keep is KEEP else CLOSE
         else:
-            self._persistence = KEEP
+            self._persistence = self._keep
         verb = _METHODS.get(method) or _unusual(method)
         request = Request(verb, target.decode("ascii"), headers, b"", self._is_secure, self._peer)
         if "content-length" in headers and int(headers["content-length"]) > self._limits.body_bytes_max:

@@ -35,7 +35,10 @@ def negotiate(request: Request, response: Response) -> bool:
 
 @lru_cache(maxsize=256)
 def takes_gzip(accepted: str) -> bool:
-    """Whether a value of Accept-Encoding allows gzip; nothing said means that nobody should have to unpack."""
+    """Whether a value of Accept-Encoding allows gzip, and does not like the plain answer better.
+
+    Nothing said means that nobody should have to unpack.
+    """
     weights: dict[str, float] = {}
     for item in accepted.split(","):
         match = _CODING.fullmatch(item)
@@ -45,7 +48,8 @@ def takes_gzip(accepted: str) -> bool:
             weights[match[1].lower()] = float(match[2] or 1)
         except ValueError:
             continue
-    return weights.get("gzip", weights.get("x-gzip", weights.get("*", 0.0))) > 0
+    weight = weights.get("gzip", weights.get("x-gzip", weights.get("*", 0.0)))
+    return weight > 0 and weight >= weights.get("identity", 0.0)
 
 
 def compress(body: bytes) -> bytes:

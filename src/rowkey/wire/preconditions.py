@@ -63,4 +63,4 @@ def parse_etag(text: str) -> Condition | int:
         ticks = parse_datetime(time[1].replace("%3A", ":").replace("%3a", ":"), ticks_min=TICKS_MIN)
     except ValueError:
         return Condition.UNMEETABLE
-    return max(1, ticks)  # nothing was written so early
+    return max(0, ticks)  # nothing was written so early

@@ -112,9 +112,9 @@ def read_multipart(data: bytes) -> None:
     content_type, _, body = data.partition(b"\n")
     try:
         boundary = read_boundary(content_type.decode("latin-1"))
-        for part in split_multipart(body, boundary):
+        for part in split_multipart(body, boundary, 101):
             if "boundary" in part.headers.get("content-type", ""):
-                for inner in split_multipart(part.content, read_boundary(part.headers["content-type"])):
+                for inner in split_multipart(part.content, read_boundary(part.headers["content-type"]), 101):
                     read_inner_request(inner.content)
             read_inner_request(part.content)
     except ServiceError:

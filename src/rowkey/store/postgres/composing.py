@@ -69,15 +69,15 @@ def compose_unseen(write: Write) -> Pieces | None:
 
 
 def condition_of(write: Write) -> int:
-    """What the database verifies."""
+    """What the database verifies; below zero are codes, and no timestamps of entities."""
     if isinstance(write.condition, int):
-        return write.condition
+        return max(0, write.condition)
     return (_DELETE_CODES if write.mode is Mode.DELETE else _CODES)[write.condition]
 
 
 def ticks_after(write: Write) -> int:
     """The earliest timestamp that the entity can have after the write."""
-    return write.condition + 1 if isinstance(write.condition, int) else 1
+    return max(0, write.condition) + 1 if isinstance(write.condition, int) else 1
 
 
 def read_verdict(write: Write, verdict: int, index: int) -> ServiceError:

@@ -17,14 +17,14 @@ import asyncpg
 RACED, CONDITION_FAILED, SEGMENT_GONE = "RK003", "RK001", "RK002"
 """What the function `rowkey.write` raises."""
 
-_TRANSIENT = frozenset({"25006", "25P02", "26000", "40001", "40P01", "55P03", "57014", "57P03"})
-"""Read-only transaction (after a failover, of what was the primary), a transaction that was left aborted, a prepared
-statement that the server has no more, serialisation failure, deadlock, lock not available, cancelled, cannot connect
-now."""
+_TRANSIENT = frozenset({"40001", "40P01", "55P03", "57014", "57P03"})
+"""Serialisation failure, deadlock, lock not available, cancelled, cannot connect now."""
 _TRANSIENT_CLASSES = ("53",)
 """Insufficient resources: too many connections, a full disk."""
 _LOST = ("08", "57P01", "57P02", "57P04")
-_RECONNECT = frozenset({"25006", "25P02", "26000"})
+_STALE = frozenset({"25006", "25P02", "26000"})
+"""Read-only transaction (after a failover, of what was the primary), a transaction that was left aborted, a prepared
+statement that the server has no more."""
 _FATAL = frozenset({"FATAL", "PANIC"})
 _UNREACHED = re.compile(
     "could not establish any connections to the node "
@@ -46,9 +46,9 @@ def is_lost(error: BaseException) -> bool:
     """Whether a connection has ended, so that nobody knows what became of a write that was sent over it."""
     if isinstance(error, asyncpg.PostgresError):
         state, text = str(error.sqlstate), str(error.args[0])
-        if state == "XX000":  # Citus has no better code where a result is cut short
-            return "connection" in text and not _UNREACHED.match(text)
-        return state.startswith(_LOST) and not _UNREACHED.match(text)
+        # Citus has no better code than XX000 where a result is cut short.
+        has_ended = state.startswith(_LOST) or (state == "XX000" and "connection" in text)
+        return has_ended and not _UNREACHED.match(text)
     if isinstance(error, ValueError):  # an argument that asyncpg cannot send
         return False
     return isinstance(error, asyncpg.InterfaceError | asyncpg.InternalClientError | OSError)
@@ -60,9 +60,9 @@ def is_transient(error: BaseException) -> bool:
         return False
     state, text = str(error.sqlstate), str(error.args[0])
     return (
-        state in _TRANSIENT
+        _is_stale(error)
+        or state in _TRANSIENT
         or state.startswith(_TRANSIENT_CLASSES)
-        or isinstance(error, asyncpg.InvalidCachedStatementError)
         or _UNREACHED.match(text) is not None
         or _SHARD_HAS_MOVED.match(text) is not None
     )
@@ -71,9 +71,10 @@ def is_transient(error: BaseException) -> bool:
 def needs_reconnect(error: BaseException) -> bool:
     """Whether the next attempt wants a new connection."""
     if isinstance(error, asyncpg.PostgresError):
-        return (
-            error.severity_en in _FATAL
-            or error.sqlstate in _RECONNECT
-            or isinstance(error, asyncpg.InvalidCachedStatementError)
-        )
+        return error.severity_en in _FATAL or _is_stale(error)
     return is_lost(error)
+
+
+def _is_stale(error: asyncpg.PostgresError) -> bool:
+    """Whether it is this connection alone that cannot do what it is asked for."""
+    return error.sqlstate in _STALE or isinstance(error, asyncpg.InvalidCachedStatementError)

@@ -3,8 +3,8 @@
 A job waits in the queue of this process for a connection, rather than for one of its own to be opened, or for a lock of
 a pool: a handful of connections keeps a database as busy as hundreds would, and each answers sooner.
 
-A job that failed although nothing can have happened is tried again for a while; a failover takes some seconds. Between
-two attempts others have its connection: what they want may be on a node that is there. What waits longer is refused.
+A job that failed although nothing can have happened is tried again for a while; a failover takes some seconds. Others
+come before it then: what they want may be on a node that is there. What waits longer is refused.
 """
 
 import asyncio
@@ -47,6 +47,7 @@ class Lane:
         self._seconds_max = seconds_max
         self._loop = asyncio.get_running_loop()
         self._waiting: deque[_Pending | None] = deque()
+        self._failed: deque[_Pending] = deque()
         self._idle: list[asyncio.Future[_Pending | None]] = []
         self._postponed = 0
         self._is_sweeping = False
@@ -57,25 +58,22 @@ class Lane:
     def submit(self, job: Job) -> "asyncio.Future[Any]":
         """Run a job when a connection is free; its result comes in the future, whether or not anybody waits for it."""
         pending = _Pending(job, self._loop.create_future(), self._loop.time() + PATIENCE_SECONDS)
-        self._enqueue(pending)
+        self._enqueue(pending, self._waiting)
         return pending.future
 
     async def close(self) -> None:
         """Finish what was submitted and close the connections."""
         for _ in self._workers:
-            self._enqueue(None)
+            self._enqueue(None, self._waiting)
         await asyncio.gather(*self._workers)
 
-    def _enqueue(self, pending: "_Pending | None", *, is_first: bool = False) -> None:
+    def _enqueue(self, pending: "_Pending | None", queue: "deque[Any]") -> None:
         while self._idle:
             waiter = self._idle.pop()  # the one that worked last, whose connection is warm
             if not waiter.done():
                 waiter.set_result(pending)
                 return
-        if is_first:
-            self._waiting.appendleft(pending)
-        else:
-            self._waiting.append(pending)
+        queue.append(pending)
         if not self._is_sweeping:
             self._is_sweeping = True
             self._loop.call_later(_SWEEP_SECONDS, self._sweep)
@@ -83,10 +81,15 @@ class Lane:
     def _sweep(self) -> None:
         """Refuse what has waited for too long: the connections are all busy, or there is no database."""
         now = self._loop.time()
-        while self._waiting and (first := self._waiting[0]) is not None and first.deadline < now:
-            self._waiting.popleft()
-            first.fail(StoreUnavailable())
-        self._is_sweeping = bool(self._waiting)
+        queues: tuple[deque[Any], ...] = (self._waiting, self._failed)
+        for queue in queues:
+            for _ in range(len(queue)):
+                pending = queue.popleft()
+                if pending is not None and pending.deadline < now:
+                    pending.fail(StoreUnavailable())
+                else:
+                    queue.append(pending)
+        self._is_sweeping = bool(self._waiting or self._failed)
         if self._is_sweeping:
             self._loop.call_later(_SWEEP_SECONDS, self._sweep)
 
@@ -104,16 +107,21 @@ class Lane:
         while True:
             if self._waiting:
                 pending = self._waiting.popleft()
+            elif self._failed:
+                pending = self._failed.popleft()
             else:
                 waiter: asyncio.Future[_Pending | None] = self._loop.create_future()
                 self._idle.append(waiter)
                 pending = await waiter
-            if pending is not None or not self._postponed:
+            if pending is not None or not (self._postponed or self._failed):
                 return pending
-            self._loop.call_later(_BACK_OFF_SECONDS, self._enqueue, None)
+            self._loop.call_later(_BACK_OFF_SECONDS, self._enqueue, None, self._waiting)
 
     async def _serve(self, pending: "_Pending", session: Session | None) -> Session | None:
         """Do a job, or put it off; returns the connection that is then at hand."""
+        if self._loop.time() > pending.deadline:
+            pending.fail(StoreUnavailable())
+            return session
         if session is None or not session.is_open:
             session = await self._connect(pending.deadline)
         if session is None:
@@ -161,7 +169,7 @@ class Lane:
 
     def _resume(self, pending: "_Pending") -> None:
         self._postponed -= 1
-        self._enqueue(pending, is_first=True)
+        self._enqueue(pending, self._failed)
 
     def _judge(self, error: Exception, session: Session) -> ServiceError | None:
         """The answer to an error, None where the job may be tried again; the connection is dropped if it must be."""

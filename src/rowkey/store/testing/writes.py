@@ -11,6 +11,7 @@ from rowkey.errors import (
     TooManyProperties,
     UpdateConditionNotSatisfied,
 )
+from rowkey.model.datetimes import TICKS_MIN
 from rowkey.model.entity import Entity, Key, compose_entity, members_of
 from rowkey.model.limits import PROPERTIES_MAX
 from rowkey.model.writes import Condition, Mode, Write
@@ -136,6 +137,20 @@ class WriteConformance:
         assert await store.get(table, KEY) == new.text
         await store.write(table, [Write(mode, KEY, {}, new.timestamp)])
         assert await store.get(table, KEY) != new.text
+
+    @pytest.mark.parametrize("mode", Mode)
+    @pytest.mark.parametrize("timestamp", [0, -1, -2, -3, -4, TICKS_MIN])
+    async def test_no_entity_has_a_timestamp_so_early(self, store: Store, mode: Mode, timestamp: int) -> None:
+        table = await store.create_table(ACCOUNT, "things")
+        for writes in ([Write(mode, KEY, {}, timestamp)], [insert("p", "q"), Write(mode, KEY, {}, timestamp)]):
+            with pytest.raises(ResourceNotFound):
+                await store.write(table, writes)
+        kept = await write_one(store, table, insert("p", "r", A=int32(1)))
+        for writes in ([Write(mode, KEY, {}, timestamp)], [insert("p", "q"), Write(mode, KEY, {}, timestamp)]):
+            with pytest.raises(UpdateConditionNotSatisfied):
+                await store.write(table, writes)
+        assert await scan_keys(store, table) == [KEY]
+        assert await store.get(table, KEY) == kept.text
 
     @pytest.mark.parametrize("condition", [Condition.ANY, Condition.EXISTS])
     async def test_a_set_leaves_nothing_of_the_properties_before(self, store: Store, condition: Condition) -> None:

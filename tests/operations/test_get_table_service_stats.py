@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rowkey.errors import InvalidQueryParameterValue, MissingRequiredHeader
-from rowkey.operations.get_service_stats import GetTableServiceStats
+from rowkey.operations.get_table_service_stats import GetTableServiceStats
 from tests.operations.conftest import ACCOUNT
 
 if TYPE_CHECKING:

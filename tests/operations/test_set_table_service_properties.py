@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rowkey.errors import InvalidXmlDocument, MissingRequiredHeader
-from rowkey.operations.set_service_properties import SetTableServiceProperties
+from rowkey.operations.set_table_service_properties import SetTableServiceProperties
 from tests.operations.conftest import ACCOUNT
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import pytest
 
 from rowkey.errors import InvalidHeaderValue
 from rowkey.model.cors import CorsRule
-from rowkey.operations.preflight import PreflightTableRequest
+from rowkey.operations.preflight_table_request import PreflightTableRequest
 from rowkey.payload.service_properties import write_cors
 from rowkey.wire.request import Request
 from tests.operations.conftest import ACCOUNT, HOST
