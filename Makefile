@@ -65,7 +65,7 @@ audit: $(BIN)/pip ## look for known weaknesses in the locked versions; skipped w
 failover: $(VENV)/test.stamp postgresql ## kill a PostgreSQL primary under load and promote its standby, twice
 	ROWKEY_FAILOVERS=2 $(BIN)/pytest tests/store/postgres/test_failover.py $(ARGS)
 
-bench: $(VENV)/test.stamp $(VENV)/bench.stamp ## measure the speed beside Azurite; ARGS=--write writes docs/benchmarks.md
+bench: $(VENV)/test.stamp $(VENV)/bench.stamp ## measure the speed beside Azurite, floors and itself; ARGS=--quick for a look, ARGS=--write for the docs
 	$(BIN)/python bench/run.py $(ARGS)
 
 bench-postgres: $(VENV)/test.stamp postgresql ## measure the PostgreSQL store beside pgbench; ARGS="--only get" chooses

@@ -5,7 +5,16 @@ from collections.abc import Callable, Iterator
 from itertools import count, cycle
 from urllib.parse import quote
 
-from entities import ENTITY_BYTES, FILTER_MATCHES, NUMBER_BASE, PARTITION_KEY, entity_json, row_key
+from entities import (
+    ENTITY_BYTES,
+    FILTER_MATCHES,
+    NUMBER_BASE,
+    PARTITION_KEY,
+    entity_json,
+    merge_json,
+    replacement_json,
+    row_key,
+)
 from rowkey.odata.tokens import write_token
 from signing import ACCOUNT, NO_METADATA, Fresh, render_head
 from workload import Target
@@ -37,7 +46,7 @@ def insert_head(target: Target) -> bytes:
     return render_head("POST", target.table, port=target.port, content_type="application/json", body_bytes=ENTITY_BYTES)
 
 
-def batch_requests(target: Target) -> Iterator[bytes]:
+def batch_requests(target: Target, entity: Callable[[int, int], bytes] = entity_json) -> Iterator[bytes]:
     """Insert 100 entities in each entity group transaction."""
     part_head = (
         "--changeset_b\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n"
@@ -49,7 +58,7 @@ def batch_requests(target: Target) -> Iterator[bytes]:
     closing = b"--changeset_b--\r\n--batch_a--\r\n"
 
     def body(first: int) -> bytes:
-        parts = (entity_json(index, target.entities) for index in range(first, first + BATCH_ENTITIES))
+        parts = (entity(index, target.entities) for index in range(first, first + BATCH_ENTITIES))
         return opening + b"".join(part_head + part + b"\r\n" for part in parts) + closing
 
     head = Fresh(
@@ -65,21 +74,59 @@ def batch_requests(target: Target) -> Iterator[bytes]:
         yield head.get() + body(first)
 
 
+def merge_requests(target: Target) -> Iterator[bytes]:
+    """Merge two properties into entities anywhere in the table, whatever their ETag."""
+    return _change_requests(target, "MERGE", merge_json, if_match="*")
+
+
+def replace_requests(target: Target) -> Iterator[bytes]:
+    """Insert or replace entities anywhere in the table; all are there."""
+    return _change_requests(target, "PUT", replacement_json)
+
+
+def _change_requests(
+    target: Target, method: str, body: Callable[[int], bytes], *, if_match: str = ""
+) -> Iterator[bytes]:
+    def head(index: int) -> bytes:
+        return render_head(
+            method,
+            entity_resource(target, index),
+            port=target.port,
+            if_match=if_match,
+            content_type="application/json",
+            body_bytes=len(body(0)),
+        )
+
+    for change, request in enumerate(_random_requests(target.entities, head)):
+        yield request + body(change)
+
+
+def delete_requests(target: Target) -> Iterator[bytes]:
+    """Delete the entities in no order, until there is none."""
+    for index in random.Random(RANDOM_SEED).sample(range(target.entities), target.entities):
+        yield render_head("DELETE", entity_resource(target, index), port=target.port, if_match="*")
+
+
 def point_query(target: Target, index: int) -> bytes:
-    resource = f"{target.table}(PartitionKey='{PARTITION_KEY}',RowKey='{row_key(index)}')"
-    return render_head("GET", resource, port=target.port)
+    return render_head("GET", entity_resource(target, index), port=target.port)
 
 
-def page_query(target: Target, query: str, *, accept: str = NO_METADATA) -> bytes:
-    return render_head("GET", f"{target.table}()", port=target.port, query=query, accept=accept)
+def entity_resource(target: Target, index: int) -> str:
+    return f"{target.table}(PartitionKey='{PARTITION_KEY}',RowKey='{row_key(index)}')"
+
+
+def page_query(target: Target, query: str, *, accept: str = NO_METADATA, accept_encoding: str = "") -> bytes:
+    return render_head(
+        "GET", f"{target.table}()", port=target.port, query=query, accept=accept, accept_encoding=accept_encoding
+    )
 
 
 def point_requests(target: Target) -> Iterator[bytes]:
     return _random_requests(target.entities, lambda index: point_query(target, index))
 
 
-def first_page_requests(target: Target, accept: str = NO_METADATA) -> Iterator[bytes]:
-    request = Fresh(lambda: page_query(target, FIRST_PAGE, accept=accept))
+def first_page_requests(target: Target, *, accept: str = NO_METADATA, accept_encoding: str = "") -> Iterator[bytes]:
+    request = Fresh(lambda: page_query(target, FIRST_PAGE, accept=accept, accept_encoding=accept_encoding))
     while True:
         yield request.get()
 
@@ -120,8 +167,17 @@ def filter_requests(target: Target) -> Iterator[bytes]:
 
 
 def filter_page(target: Target, continuation: str) -> bytes:
-    number = NUMBER_BASE + target.entities // FILTER_MATCHES // 2
-    return page_query(target, "$filter=" + quote(f"Number eq {number}") + continuation)
+    return number_query(target, target.entities // FILTER_MATCHES // 2, continuation)
+
+
+def indexed_filter_requests(target: Target) -> Iterator[bytes]:
+    """Ask for one Number or another: with an index what is asked for again is found quicker."""
+    return _random_requests(target.entities // FILTER_MATCHES, lambda number: number_query(target, number))
+
+
+def number_query(target: Target, number: int, continuation: str = "") -> bytes:
+    """Ask for the entities that share a Number."""
+    return page_query(target, "$filter=" + quote(f"Number eq {NUMBER_BASE + number}") + continuation)
 
 
 def full_read_requests(target: Target) -> Iterator[bytes]:

@@ -21,6 +21,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from itertools import islice
 from math import nan
 from pathlib import Path
@@ -32,6 +33,7 @@ import apsw
 import orjson
 import uvloop
 
+from asking import BATCH_ENTITIES
 from entities import entity_json, row_key
 from rowkey.config import Settings
 from rowkey.server.allocator import hold_freed_memory
@@ -40,7 +42,7 @@ from rowkey.store.embedded.store import EmbeddedStore
 from rowkey.wire.request import Request, Response
 from servers import BENCH
 from signing import render_head
-from workload import FILLED_TABLE, MeasureError, Target, Workload
+from workload import CHANGED_TABLE, FILLED_TABLE, OWN_TABLE, MeasureError, Target, Workload
 from workloads import FILL, WORKLOADS
 
 EXPECTED = BENCH / "expected.json"
@@ -51,6 +53,8 @@ REPETITIONS = 200
 WARM_UPS = 5
 # How many measures there are of which the median is kept.
 KEPT_OF = 3
+# Between two looks whether an index is built.
+LOOK_SECONDS = 0.01
 MEMORY = Path("/dev/shm")
 PYTHON = ".".join(platform.python_version_tuple()[:2])
 
@@ -63,10 +67,17 @@ class Operation:
     workload: Workload
     at_once: int = 1
 
-    @property
-    def table(self) -> str:
-        """Tables for writing are named after who writes to them."""
-        return FILLED_TABLE if self.workload.table == FILLED_TABLE else self.workload.name.replace("-", "")
+    def target(self, repetitions: int) -> Target:
+        """The table, one of its own where it is written to or has an index, and how many entities that holds.
+
+        What changes entities has as many as it sends requests: no deletion comes to an end before it is measured.
+        """
+        workload = self.workload
+        is_shared = workload.table == FILLED_TABLE and not workload.index
+        table = FILLED_TABLE if is_shared else workload.name.replace("-", "")
+        requests = (repetitions + WARM_UPS) * self.at_once
+        batches = max(1, -(-requests // BATCH_ENTITIES))
+        return Target(1, table, batches * BATCH_ENTITIES if workload.table == CHANGED_TABLE else ENTITIES)
 
 
 class Figure(NamedTuple):
@@ -83,6 +94,11 @@ OPERATIONS = (
     Operation("page of 1000, nometadata", WORKLOADS["page"]),
     Operation("page of 1000, minimalmetadata", WORKLOADS["page-minimal"]),
     Operation("row key range of 100", WORKLOADS["range-100"], at_once=4),
+    Operation("filter on Number, 10 matches", WORKLOADS["filter"]),
+    Operation("the same, with an index", WORKLOADS["filter-indexed"], at_once=4),
+    Operation("merge, 32 at once", WORKLOADS["merge-32"], at_once=32),
+    Operation("insert or replace, 32 at once", WORKLOADS["replace-32"], at_once=32),
+    Operation("delete, 32 at once", WORKLOADS["delete-32"], at_once=32),
 )
 
 
@@ -129,13 +145,13 @@ class Floor:
 # --- the operations ---------------------------------------------------------------------------------------------------
 
 
-def measure_in_folder(repetitions: int) -> dict[Operation, Figure]:
+def measure_in_folder(operations: list[Operation], repetitions: int) -> dict[Operation, Figure]:
     """Measure in a folder that is there for that long."""
     with TemporaryDirectory(dir=MEMORY if MEMORY.is_dir() else None, prefix="rowkey-check-") as folder:
-        return uvloop.run(measure(Path(folder), repetitions=repetitions))
+        return uvloop.run(measure(Path(folder), operations, repetitions=repetitions))
 
 
-async def measure(folder: Path, *, repetitions: int) -> dict[Operation, Figure]:
+async def measure(folder: Path, operations: list[Operation], *, repetitions: int) -> dict[Operation, Figure]:
     """Return the figure of each operation; raises MeasureError at a wrong answer.
 
     The memory of this process is managed as that of a server.
@@ -144,15 +160,14 @@ async def measure(folder: Path, *, repetitions: int) -> dict[Operation, Figure]:
     store = EmbeddedStore.open(folder)
     try:
         service = Service(Settings(data=None), store)
-        await fill(service)
-        requests = {
-            operation: operation.workload.requests(Target(port=1, table=operation.table, entities=ENTITIES))
-            for operation in OPERATIONS
-        }
+        targets = {operation: operation.target(repetitions) for operation in operations}
+        for target, workload in {target: operation.workload for operation, target in targets.items()}.items():
+            await prepare(service, target, workload)
+        requests = {operation: operation.workload.requests(target) for operation, target in targets.items()}
         gc.collect()
         gc.freeze()
         floor = Floor()
-        turns: dict[Operation, list[Figure]] = {operation: [] for operation in OPERATIONS}
+        turns: dict[Operation, list[Figure]] = {operation: [] for operation in operations}
         for _ in range(repetitions + WARM_UPS):
             before = cpu_of(floor.work)
             for operation, messages in requests.items():
@@ -165,14 +180,23 @@ async def measure(folder: Path, *, repetitions: int) -> dict[Operation, Figure]:
     return {operation: lower_quartile(figures[WARM_UPS:]) for operation, figures in turns.items()}
 
 
-async def fill(service: Service) -> None:
-    """Create the tables, and fill the one that is read."""
-    for table in {operation.table for operation in OPERATIONS}:
-        body = json.dumps({"TableName": table}).encode()
-        head = render_head("POST", "Tables", port=1, content_type="application/json", body_bytes=len(body))
-        await service.handle(read_request(head + body))
-    for message in FILL.requests(Target(port=1, table=FILLED_TABLE, entities=ENTITIES)):
-        verify(FILL, await service.handle(read_request(message)))
+async def prepare(service: Service, target: Target, workload: Workload) -> None:
+    """Create the table that a workload is for; fill it unless that inserts; wait until its index is built."""
+    body = json.dumps({"TableName": target.table}).encode()
+    head = render_head("POST", "Tables", port=target.port, content_type="application/json", body_bytes=len(body))
+    await service.handle(read_request(head + body))
+    if workload.table != OWN_TABLE:
+        for message in FILL.requests(target):
+            verify(FILL, await service.handle(read_request(message)))
+    if workload.index:
+        query = f"property={workload.index}"
+        added = render_head("PUT", target.table, port=target.port, comp="indexes", query=query)
+        listed = render_head("GET", target.table, port=target.port, comp="indexes")
+        answer = await service.handle(read_request(added))
+        if answer.status != 202:
+            raise MeasureError(f"expected 202 for a new index, got {answer.status}: {answer.body[:300]!r}")
+        while b'"ready"' not in (await service.handle(read_request(listed))).body:  # noqa: ASYNC110 - nobody tells
+            await asyncio.sleep(LOOK_SECONDS)
 
 
 def lower_quartile(figures: list[Figure]) -> Figure:
@@ -230,35 +254,39 @@ def compare(measured: dict[Operation, Figure], kept: dict[str, float]) -> list[s
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repetitions", type=int, default=REPETITIONS, help=f"default {REPETITIONS}")
+    parser.add_argument("--only", default="*", metavar="GLOB", help="operations by the names of their workloads")
     parser.add_argument("--write", action="store_true", help=f"keep what is measured, in bench/{EXPECTED.name}")
     arguments = parser.parse_args()
+    operations = [operation for operation in OPERATIONS if fnmatchcase(operation.workload.name, arguments.only)]
     try:
         if arguments.write:
-            keep([measure_in_folder(arguments.repetitions) for _ in range(KEPT_OF)])
+            keep([measure_in_folder(operations, arguments.repetitions) for _ in range(KEPT_OF)])
         else:
-            check(arguments.repetitions)
+            check(operations, arguments.repetitions)
     except MeasureError as failure:
         sys.exit(str(failure))
 
 
 def keep(measures: list[dict[Operation, Figure]]) -> None:
-    """Write the median of several measures to the file of expected figures."""
-    kept = {
+    """Write the median of several measures to the file of expected figures; what was not measured stays as it was."""
+    expected = json.loads(EXPECTED.read_text())
+    kept = expected["in_floors"] if expected["python"] == PYTHON else {}
+    kept |= {
         operation.workload.name: round(median(measured[operation].in_floors for measured in measures), 4)
-        for operation in OPERATIONS
+        for operation in measures[0]
     }
     EXPECTED.write_text(json.dumps({"python": PYTHON, "in_floors": kept}, indent=4) + "\n")
     compare(measures[-1], kept)
 
 
-def check(repetitions: int) -> None:
+def check(operations: list[Operation], repetitions: int) -> None:
     """Exit with a complaint where an operation has become slower, and is so when measured once more."""
     expected = json.loads(EXPECTED.read_text())
-    measured = measure_in_folder(repetitions)
+    measured = measure_in_folder(operations, repetitions)
     complaints = compare(measured, expected["in_floors"])
     if complaints:
         print("\nOnce more, in case that something disturbed; the lower figure counts:\n")
-        again = measure_in_folder(repetitions)
+        again = measure_in_folder(operations, repetitions)
         complaints = compare(
             {one: min(measured[one], again[one], key=in_floors) for one in measured}, expected["in_floors"]
         )

@@ -13,8 +13,6 @@ import shutil
 import signal
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,7 +20,7 @@ from document import write_section
 from entities import thousands
 from growth_report import growth_report
 from measure import MIB, Record, last_entity, list_tables, load, new_table
-from servers import CACHE, ROWKEY, Server, ServerError, ask, cpu_seconds, session_processes
+from servers import CACHE, ROWKEY, Server, ServerError, ask, cpu_seconds, running, session_processes
 from signing import render_head
 from workload import FILLED_TABLE, MeasureError, Result, Target
 from workloads import FILL, GROWTH_READS, GROWTH_WRITES
@@ -30,7 +28,7 @@ from workloads import FILL, GROWTH_READS, GROWTH_WRITES
 GROWTH = CACHE / "growth"
 SIZES = (1_000, 100_000, 1_000_000)
 ROUNDS = 5
-SECONDS = 3.0
+SECONDS, QUICK_SECONDS = 3.0, 1.0
 # Up to this size a folder is copied for each round of inserts; a larger table is grown by less than that disturbs.
 COPIED_ENTITIES_MAX = 1_000_000
 # Between the first keys of two rounds; no round inserts so many.
@@ -76,11 +74,27 @@ class Growth:
 
     folders: list[Filled]
     rounds: int
-    keep: bool
+    seconds: float = SECONDS
+    keep: bool = False
     record: Record = field(default_factory=Record)
 
 
 # --- the parts of a run -----------------------------------------------------------------------------------------------
+
+
+def measure_growth(growth: Growth) -> None:
+    """Measure all of it; raises ServerError or MeasureError. Folders are removed unless they are to be kept."""
+    # On the disk of the checkout, not in /tmp, which may be memory: an fsync there costs nothing.
+    GROWTH.mkdir(parents=True, exist_ok=True)
+    try:
+        fill_all(growth)
+        measure_filled(growth)
+        measure_writes(growth)
+    finally:
+        for folder in growth.folders:
+            shutil.rmtree(folder.copy, ignore_errors=True)
+            if not growth.keep:
+                folder.remove()
 
 
 def fill_all(growth: Growth) -> None:
@@ -131,7 +145,7 @@ def measure_reads(growth: Growth, servers: list[tuple[Filled, Server]]) -> None:
         for workload in GROWTH_READS:
             for folder, server in servers:
                 with server.awake():
-                    result = load(workload, folder.target(server), server_pid=server.pid, seconds=SECONDS)
+                    result = load(workload, folder.target(server), server_pid=server.pid, seconds=growth.seconds)
                 growth.record.keep_result(workload.name, folder.name, result)
     for folder, server in servers:
         growth.record.keep_figure("memory-read", folder.name, server.rss_bytes() / MIB)
@@ -147,7 +161,7 @@ def measure_writes(growth: Growth) -> None:
                 server.start(last_entity(folder.target(server)))
                 target = folder.target(server, first=folder.entities + number * STRIDE)
                 for workload in GROWTH_WRITES:
-                    result = load(workload, target, server_pid=server.pid, seconds=SECONDS)
+                    result = load(workload, target, server_pid=server.pid, seconds=growth.seconds)
                     growth.record.keep_result(workload.name, folder.name, result)
                 growth.record.keep_figure("memory-written", folder.name, server.rss_bytes() / MIB)
                 if number == growth.rounds - 1:
@@ -180,15 +194,6 @@ def bytes_on_disk(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.iterdir())
 
 
-@contextmanager
-def running(server: Server) -> Iterator[Server]:
-    """Stop the server at the end of the block."""
-    try:
-        yield server
-    finally:
-        server.stop()
-
-
 # --- the command ------------------------------------------------------------------------------------------------------
 
 
@@ -199,20 +204,16 @@ def main() -> None:
     # A run that is told to end stops its servers too.
     signal.signal(signal.SIGTERM, lambda signum, _frame: sys.exit(128 + signum))
     folders = [Filled(size) for size in sorted(set(arguments.sizes))]
-    growth = Growth(folders, arguments.rounds, arguments.keep)
-    # On the disk of the checkout, not in /tmp, which may be memory: an fsync there costs nothing.
-    GROWTH.mkdir(parents=True, exist_ok=True)
+    growth = Growth(
+        folders,
+        rounds=arguments.rounds or (1 if arguments.quick else ROUNDS),
+        seconds=QUICK_SECONDS if arguments.quick else SECONDS,
+        keep=arguments.keep,
+    )
     try:
-        fill_all(growth)
-        measure_filled(growth)
-        measure_writes(growth)
+        measure_growth(growth)
     except (ServerError, MeasureError) as failure:
         sys.exit(str(failure))
-    finally:
-        for folder in folders:
-            shutil.rmtree(folder.copy, ignore_errors=True)
-            if not growth.keep:
-                folder.remove()
     text = growth_report(growth.record, sizes=[folder.entities for folder in folders], arguments=sys.argv[1:])
     print(text)
     growth.record.write(CACHE / "growth.json")
@@ -226,7 +227,8 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument(
         "--sizes", type=thousands, nargs="+", default=SIZES, help=f"entities of each table (default {SIZES})"
     )
-    parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"how often each is measured (default {ROUNDS})")
+    parser.add_argument("--rounds", type=int, help=f"how often each is measured (default {ROUNDS})")
+    parser.add_argument("--quick", action="store_true", help="one round, short measures")
     parser.add_argument(
         "--keep", action="store_true", help="keep the filled folders for the next run, which else removes them too"
     )

@@ -48,7 +48,7 @@ EXPLANATION = """\
 
 
 def growth_report(record: Record, *, sizes: list[int], arguments: list[str]) -> str:
-    """Return what was measured, where, and how, and what it means."""
+    """Return what was measured, where, and how, and what it means; `arguments` are those of `growth.py`."""
     parts = [
         "## Growth\n",
         made_by("growth.py", arguments),

@@ -14,6 +14,7 @@ import json
 import re
 import sys
 import time
+import zlib
 from collections.abc import Iterator
 from typing import cast
 from urllib.parse import quote
@@ -30,6 +31,7 @@ BOX_SECONDS = 30.0
 # How much of a wrong answer is shown.
 ANSWER_SHOWN_BYTES = 800
 NANO = 1_000_000_000
+GZIP_BITS = 16 + zlib.MAX_WBITS
 
 _CONTENT_LENGTH = re.compile(rb"\r\n[Cc]ontent-[Ll]ength: *(\d+)")
 _CONTINUATION = re.compile(rb"\r\nx-ms-continuation-next(partition|row)key: *([^\r]+)", re.IGNORECASE)
@@ -47,6 +49,7 @@ class Recorder:
         self._latencies_ns: list[int] = []
         self._units = 0
         self._operations = 0
+        self._bytes = 0
         self._begun = False
         self._seconds = seconds
 
@@ -55,6 +58,10 @@ class Recorder:
         self._warm_at = time.perf_counter_ns() + int(self._workload.warmup_seconds * NANO)
         if not self._workload.warmup_seconds:
             self._begin()
+
+    def received(self, answer_bytes: int) -> None:
+        """Count the bytes of an answer, which may be one of several to an operation."""
+        self._bytes += answer_bytes
 
     def answered(self, latency_ns: int, *, units: int, whole: bool) -> None:
         """Count an answer and the units it brought; `whole` when an operation has ended with it."""
@@ -79,6 +86,7 @@ class Recorder:
 
     def _begin(self) -> None:
         self._begun = True
+        self._bytes = 0
         self._server_cpu = cpu_seconds(self._processes)
         self._own_cpu = time.process_time()
         self._began_at = time.perf_counter_ns()
@@ -96,6 +104,7 @@ class Recorder:
             cpu_seconds=server_cpu,
             latencies_ns=self._latencies_ns,
             generator_busy=own_cpu / seconds,
+            answer_bytes=self._bytes,
         )
 
 
@@ -179,6 +188,13 @@ class Connection(asyncio.Protocol):
         continuation = _read_continuation(answer[:head_bytes]) if self._workload.next_page else ""
         is_more = self._send_page(continuation) if continuation else self._send_next()
 
+        self._recorder.received(len(answer))
+        if self._workload.gzip:
+            try:
+                answer, head_bytes = zlib.decompress(answer[head_bytes:], GZIP_BITS), 0
+            except zlib.error:
+                self._recorder.fail(f"expected gzip, got {answer[:ANSWER_SHOWN_BYTES]!r}")
+                return
         marks = answer.count(self._workload.mark, head_bytes)
         self._marks += marks
         if self._marks > self._marks_wanted or (not continuation and self._marks < self._marks_wanted):

@@ -4,6 +4,8 @@ import dataclasses
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -68,7 +70,25 @@ def read_record(path: Path) -> Record:
 def load(workload: Workload, target: Target, *, server_pid: int, seconds: float) -> Result:
     """Run the load generator; raises MeasureError with its reason."""
     fill_seconds = target.entities * ENTITY_SECONDS_MAX if workload is FILL else 0.0
-    return run_measure(
+    arguments = _load_arguments(workload, target, server_pid=server_pid, seconds=seconds)
+    return run_measure(*arguments, seconds_max=MEASURE_SECONDS_MAX + fill_seconds)
+
+
+@contextmanager
+def loading(workload: Workload, target: Target, *, server_pid: int) -> Iterator[None]:
+    """Keep a load up for the length of a block; raises MeasureError where it ended before the block did."""
+    command = _command(*_load_arguments(workload, target, server_pid=server_pid, seconds=MEASURE_SECONDS_MAX))
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            yield
+            if process.poll() is not None:
+                raise MeasureError(process.stderr.read().strip()[-STDERR_SHOWN:] if process.stderr else "")
+        finally:
+            process.kill()
+
+
+def _load_arguments(workload: Workload, target: Target, *, server_pid: int, seconds: float) -> tuple[str, ...]:
+    return (
         "load.py",
         workload.name,
         f"--port={target.port}",
@@ -77,15 +97,15 @@ def load(workload: Workload, target: Target, *, server_pid: int, seconds: float)
         f"--entities={target.entities}",
         f"--first={target.first}",
         f"--seconds={seconds}",
-        seconds_max=MEASURE_SECONDS_MAX + fill_seconds,
     )
 
 
 def run_measure(script: str, *arguments: str, seconds_max: float = MEASURE_SECONDS_MAX) -> Result:
     """Run one of our scripts to its end and read the Result that it prints."""
-    command = [sys.executable, str(BENCH / script), *arguments]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=seconds_max, check=False)
+        done = subprocess.run(
+            _command(script, *arguments), capture_output=True, text=True, timeout=seconds_max, check=False
+        )
     except subprocess.TimeoutExpired as error:
         raise MeasureError(f"no end after {seconds_max:.0f} s") from error
     if done.returncode:
@@ -93,18 +113,42 @@ def run_measure(script: str, *arguments: str, seconds_max: float = MEASURE_SECON
     return Result(**json.loads(done.stdout))
 
 
+def _command(script: str, *arguments: str) -> list[str]:
+    return [sys.executable, str(BENCH / script), *arguments]
+
+
 def new_table(server: Server, table: str, *, entities: int) -> Target:
     """Create a table at a paused server, for so many entities; raises ServerError."""
     body = json.dumps({"TableName": table}).encode()
     head = render_head("POST", "Tables", port=server.port, content_type="application/json", body_bytes=len(body))
+    with server.awake():
+        _ask_for(server, "the creation of a table", head + body, status=204)
+    return Target(port=server.port, table=table, entities=entities)
+
+
+def fill_table(server: Server, target: Target, workload: Workload = FILL) -> Result:
+    """Fill a table of a running server; raises ServerError."""
     try:
-        with server.awake():
-            status = ask(server.port, head + body)
+        return load(workload, target, server_pid=server.pid, seconds=FILL.seconds)
+    except MeasureError as failure:
+        raise ServerError(f"{server.kind.name} could not be filled: {failure}") from failure
+
+
+def add_index(server: Server, target: Target, name: str) -> None:
+    """Add an index on a property at a paused server, and wait until it is built; raises ServerError."""
+    request = render_head("PUT", target.table, port=server.port, comp="indexes", query=f"property={name}")
+    with server.awake():
+        _ask_for(server, "the addition of an index", request, status=202)
+        server.wait_until_quiet()
+
+
+def _ask_for(server: Server, what: str, request: bytes, *, status: int) -> None:
+    try:
+        answered = ask(server.port, request)
     except OSError as failure:
         raise ServerError(f"{server.kind.name} is gone: {failure}") from failure
-    if status != 204:
-        raise ServerError(f"{server.kind.name} answered {status} to the creation of a table")
-    return Target(port=server.port, table=table, entities=entities)
+    if answered != status:
+        raise ServerError(f"{server.kind.name} answered {answered} to {what}")
 
 
 def list_tables(port: int) -> bytes:

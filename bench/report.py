@@ -43,8 +43,13 @@ EXPLANATION = """\
 * Rowkey answers a write when it is on the disk (fsync).
   Azurite keeps its data in memory and writes all of it to a file every 5 s; when killed it loses what came since.
   A write run lasts 5 s, so each has about one such save.
+* Inserts and transactions go into empty tables.
+  Merge (of two properties, with `If-Match: *`), insert or replace (of the whole entity) and delete
+  go to random entities of one more filled table, which is filled anew in each round.
 * Pages are read without metadata but for the one that says otherwise.
   A filter follows continuation tokens to the end: an operation is the whole query.
+  The filter with an index asks for another Number each time.
+  Rowkey has been given an index on it (`rowkey index add`); Azurite has none, and gets the same requests.
 * Start is from the start of the process to the first 200: the list of tables when empty, the last entity when filled.
   The file is in the page cache of the system.
 * Memory is the resident set of the server's processes: when filling is over and the server is quiet,
@@ -56,6 +61,12 @@ EXPLANATION = """\
   The store floor is SQLite (WAL, `synchronous=FULL`) with a commit and one fsync for each group of puts;
   its latencies are those of a commit.
   "Rowkey to floor" says how far Rowkey is from them.
+* "Rowkey beside itself" compares a figure without and with what its line names last, by turns within a round.
+  A load beside the measured one comes from a generator of its own, which needs a core, too;
+  and two workers are twice as quick only where each has a core and the generator has one.
+  The filter of the whole table looks at every entity, as the filter on Number without an index does.
+  gzip is what `--compress` gives to clients that take it, here to one whose entities have different words for Notes;
+  bytes are those of the answer, its head included.
 """
 
 
@@ -74,14 +85,20 @@ def report(record: Record, *, entities: int, rounds: int, arguments: list[str]) 
         *section("Latency", latency_table(record)),
         *section("Start and memory", figure_table(record)),
         *section("Floors", floor_table(record)),
+        *failed(record),
     ]
-    if record.failures:
-        parts += [
-            "### Failed\n",
-            *(f"* {name}, {server}: {why}" for (name, server), why in record.failures.items()),
-            "",
-        ]
     return "\n".join(parts) + "\n"
+
+
+def failed(record: Record) -> list[str]:
+    """Return why measures have no result; nothing where all have."""
+    if not record.failures:
+        return []
+    return [
+        "### Failed\n",
+        *(f"* {name}, {server}: {why}" for (name, server), why in record.failures.items()),
+        "",
+    ]
 
 
 def machine() -> list[str]:

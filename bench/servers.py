@@ -47,13 +47,13 @@ class Kind:
     command: Callable[[int, Path], list[str]]
 
 
-def rowkey(workers: int) -> Kind:
-    """Rowkey, with so many processes that answer."""
-    command = [sys.executable, "-m", "rowkey", "serve", f"--workers={workers}"]
-    return Kind("rowkey", lambda port, data: [*command, f"--port={port}", f"--data={data}"])
+def rowkey(*options: str, name: str = "rowkey") -> Kind:
+    """Rowkey, started with these options."""
+    command = [sys.executable, "-m", "rowkey", "serve", *options]
+    return Kind(name, lambda port, data: [*command, f"--port={port}", f"--data={data}"])
 
 
-ROWKEY = rowkey(1)
+ROWKEY = rowkey()
 AZURITE = Kind(
     "azurite",
     lambda port, data: [
@@ -171,6 +171,15 @@ class Server:
             os.kill(pid, signal.SIGKILL)
         self._process.wait()
         self._process = None
+
+
+@contextmanager
+def running(server: Server) -> Iterator[Server]:
+    """Stop the server at the end of the block."""
+    try:
+        yield server
+    finally:
+        server.stop()
 
 
 def ask(port: int, request: bytes) -> int:

@@ -36,15 +36,21 @@ def render_head(
     *,
     port: int,
     query: str = "",
+    comp: str = "",
     accept: str = NO_METADATA,
+    accept_encoding: str = "",
+    if_match: str = "",
     content_type: str = "",
     body_bytes: int = 0,
 ) -> bytes:
     """Return the signed head of one request, dated now, for a resource (`Tables`, `t()`) of the account.
 
     A body of `body_bytes` goes behind it; it is not signed, so one head serves any number of bodies of that size.
+    Of the query `comp` alone is signed, and stands by itself.
     """
     path = f"/{ACCOUNT}/{resource}"
+    signed = f"{path}?comp={comp}" if comp else path
+    query = "&".join(filter(None, (comp and f"comp={comp}", query)))
     date = formatdate(usegmt=True)
     lines = [
         f"{method} {path}{'?' + query if query else ''} HTTP/1.1",
@@ -53,8 +59,12 @@ def render_head(
         f"x-ms-version: {API_VERSION}",
         "DataServiceVersion: 3.0",
         f"Accept: {accept}",
-        f"Authorization: {sign(method, path, date=date, content_type=content_type)}",
+        f"Authorization: {sign(method, signed, date=date, content_type=content_type)}",
     ]
+    if accept_encoding:
+        lines.append(f"Accept-Encoding: {accept_encoding}")
+    if if_match:
+        lines.append(f"If-Match: {if_match}")
     if content_type:
         lines += [f"Content-Type: {content_type}", f"Content-Length: {body_bytes}", "Prefer: return-no-content"]
     return "\r\n".join(lines).encode() + b"\r\n\r\n"

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 WARMUP_SECONDS = 1.0
 READ_SECONDS = 3.0
 
-# Tables: a write has an empty one of its own in each round, the reads share two.
-FILLED_TABLE, SMALL_TABLE, OWN_TABLE = "filled", "small", "own"
+# Tables: what inserts has an empty one of its own in each round, what changes entities shares a filled one of that
+# round, and the reads share two.
+FILLED_TABLE, SMALL_TABLE, OWN_TABLE, CHANGED_TABLE = "filled", "small", "own", "changed"
 
 # What is counted in the answers.
 ONE_ENTITY = b'"RowKey":'
@@ -51,6 +52,10 @@ class Workload:
     counts_entities: bool = False
     warmup_seconds: float = WARMUP_SECONDS
     table: str = FILLED_TABLE
+    # The property that has an index, where the server knows of indexes.
+    index: str = ""
+    # Whether answers come in gzip.
+    gzip: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +70,8 @@ class Result:
     generator_busy: float
     # Whole operations ended while the clock ran; 0 when the time box cut the first.
     operations: int
+    # Of the answers to one unit, heads and all; 0 where nothing is sent.
+    answer_bytes: float = 0.0
 
     @classmethod
     def of(
@@ -76,6 +83,7 @@ class Result:
         cpu_seconds: float,
         latencies_ns: list[int],
         generator_busy: float = 0.0,
+        answer_bytes: int = 0,
     ) -> "Result":
         latencies_ns = sorted(latencies_ns)
         return cls(
@@ -86,4 +94,5 @@ class Result:
             cpu_us=cpu_seconds / units * 1e6,
             generator_busy=generator_busy,
             operations=operations,
+            answer_bytes=answer_bytes / units,
         )

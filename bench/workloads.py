@@ -1,27 +1,31 @@
 """What is measured: the table of workloads, and of the floors beside them."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from asking import (
     BATCH_ENTITIES,
     PAGE_ENTITIES,
     batch_requests,
+    delete_requests,
     filter_page,
     filter_requests,
     first_page_requests,
     full_read_page,
     full_read_requests,
+    indexed_filter_requests,
     inner_page_requests,
     insert_requests,
+    merge_requests,
     point_requests,
     range_requests,
+    replace_requests,
     scattered_insert_requests,
 )
-from entities import FILTER_MATCHES
+from entities import FILTER_MATCHES, worded_json
 from signing import MINIMAL_METADATA
-from workload import NO_ENTITY, OWN_TABLE, PART_DONE, SMALL_TABLE, Target, Workload
+from workload import CHANGED_TABLE, NO_ENTITY, OWN_TABLE, PART_DONE, SMALL_TABLE, WARMUP_SECONDS, Target, Workload
 
 SMALL_TABLE_ENTITIES = 1000
 
@@ -30,12 +34,14 @@ SMALL_TABLE_ENTITIES = 1000
 WRITE_SECONDS = 5.0
 
 
-def _inserts(
-    connections: int,
+def _writes(
+    name: str,
+    title: str,
+    requests: Callable[[Target], Iterator[bytes]],
     *,
-    name: str = "insert",
-    title: str = "insert",
-    requests: Callable[[Target], Iterator[bytes]] = insert_requests,
+    connections: int = 32,
+    table: str = OWN_TABLE,
+    warmup_seconds: float = WARMUP_SECONDS,
 ) -> Workload:
     return Workload(
         name=f"{name}-{connections}",
@@ -46,7 +52,8 @@ def _inserts(
         status=204,
         connections=connections,
         seconds=WRITE_SECONDS,
-        table=OWN_TABLE,
+        warmup_seconds=warmup_seconds,
+        table=table,
     )
 
 
@@ -71,10 +78,10 @@ FILL = Workload(
     warmup_seconds=0.0,
 )
 
+FILTER = Workload("filter", "filter on Number, 10 matches", filter_requests, FILTER_MATCHES, filter_page)
+
 MEASURED = (
-    _inserts(1),
-    _inserts(32),
-    _inserts(128),
+    *(_writes("insert", "insert", insert_requests, connections=connections) for connections in (1, 32, 128)),
     Workload(
         "batch-100",
         "transaction of 100 inserts",
@@ -85,6 +92,10 @@ MEASURED = (
         seconds=WRITE_SECONDS,
         table=OWN_TABLE,
     ),
+    _writes("merge", "merge", merge_requests, table=CHANGED_TABLE),
+    _writes("replace", "insert or replace", replace_requests, table=CHANGED_TABLE),
+    # The last to change the table: nothing is left of a small one. The other two have warmed up for it.
+    _writes("delete", "delete", delete_requests, table=CHANGED_TABLE, warmup_seconds=0.0),
     Workload("page-small", "page of 1000, table of 1000", first_page_requests, PAGE_ENTITIES, table=SMALL_TABLE),
     _points(1),
     _points(8),
@@ -93,11 +104,12 @@ MEASURED = (
     Workload(
         "page-minimal",
         "the same, minimalmetadata",
-        lambda target: first_page_requests(target, MINIMAL_METADATA),
+        lambda target: first_page_requests(target, accept=MINIMAL_METADATA),
         PAGE_ENTITIES,
     ),
     Workload("range-100", "row key range of 100", range_requests, BATCH_ENTITIES),
-    Workload("filter", "filter on Number, 10 matches", filter_requests, FILTER_MATCHES, filter_page),
+    FILTER,
+    Workload("filter-indexed", "the same, with an index", indexed_filter_requests, FILTER_MATCHES, index="Number"),
     Workload(
         "full-read",
         "full read by pages, entities",
@@ -111,9 +123,38 @@ MEASURED = (
 
 # What `growth.py` measures besides: tables of all sizes get the same requests, at places all over them.
 INNER_PAGE = Workload("page-inner", "page of 1000, anywhere", inner_page_requests, PAGE_ENTITIES)
-SCATTERED_INSERTS = _inserts(32, name="scatter", title="insert at random keys", requests=scattered_insert_requests)
+SCATTERED_INSERTS = _writes("scatter", "insert at random keys", scattered_insert_requests)
 
-WORKLOADS = {workload.name: workload for workload in (FILL, *MEASURED, INNER_PAGE, SCATTERED_INSERTS)}
+# What `beside.py` measures besides.
+EIGHT_PAGES = Workload("page-8", f"page of 1000, {_connections(8)}", first_page_requests, PAGE_ENTITIES, connections=8)
+TWO_FILTERS = replace(FILTER, name="filter-2", title=f"{FILTER.title}, {_connections(2)}", connections=2)
+GZIP_PAGE = Workload(
+    "page-gzip",
+    "page of 1000 in gzip",
+    lambda target: first_page_requests(target, accept_encoding="gzip"),
+    PAGE_ENTITIES,
+    table=SMALL_TABLE,
+    gzip=True,
+)
+FILL_WITH_WORDS = replace(
+    FILL,
+    name="fill-words",
+    requests=lambda target: islice(batch_requests(target, worded_json), target.entities // BATCH_ENTITIES),
+)
+
+WORKLOADS = {
+    workload.name: workload
+    for workload in (
+        FILL,
+        *MEASURED,
+        INNER_PAGE,
+        SCATTERED_INSERTS,
+        EIGHT_PAGES,
+        TWO_FILTERS,
+        GZIP_PAGE,
+        FILL_WITH_WORDS,
+    )
+}
 
 GROWTH_READS = (WORKLOADS["get-8"], WORKLOADS["range-100"], INNER_PAGE)
 GROWTH_WRITES = (WORKLOADS["insert-32"], SCATTERED_INSERTS)
