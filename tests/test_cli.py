@@ -98,6 +98,7 @@ def test_nothing_asked_prints_help() -> None:
         (["--workers", "0"], "makes no sense"),
         (["--workers", "65"], "makes no sense"),
         (["--workers", "2", "--memory"], "exclude each other"),
+        (["--memory", "--auto-index"], "no use for indexes"),
         (["--port", "many"], "invalid int value"),
         (["--account", "abc:no-base64"], "not base64"),
         (["--account", "abc"], "one or two keys"),

@@ -82,6 +82,11 @@ def read_settings(options: argparse.Namespace, environment: Mapping[str, str]) -
     """The settings that the options of `serve` and the environment ask for; raises ValueError."""
     if options.memory and options.data is not None:
         raise ValueError("--memory and --data exclude each other: choose where the data is kept.")
+    if options.memory and options.auto_index:
+        raise ValueError(
+            "--memory and --auto-index exclude each other: a store in memory has no use for indexes. "
+            "Leave one of them out."
+        )
     _verify_workers(options)
     if not 0 <= options.port <= PORT_MAX:
         raise ValueError(f"--port {options.port} is not a port: choose one from 0 to {PORT_MAX}.")

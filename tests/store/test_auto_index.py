@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
     from rowkey.store.interface import Table
 
-ENTITIES = 15_000
+ENTITIES = 12_000
+"""Not many more than a page must look at."""
 EMAIL = Comparison("Email", "eq", string("7"))
 COMMON = Comparison("Kind", "eq", string("common"))
 RARE = Comparison("Number", "gt", int32(ENTITIES - 5))

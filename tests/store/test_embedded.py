@@ -1,5 +1,6 @@
 """The embedded store keeps the contract of `store/interface.py`, also over a restart."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -8,14 +9,18 @@ import pytest
 from hypothesis import settings
 
 from rowkey.model.entity import Key
+from rowkey.model.key_range import KeyRange
+from rowkey.odata.ast import Comparison, Or
 from rowkey.store.checked import CheckedStore
-from rowkey.store.embedded import statements
+from rowkey.store.embedded import reader, statements
+from rowkey.store.embedded.candidates import Candidates
 from rowkey.store.embedded.folder import FolderError
 from rowkey.store.embedded.store import EmbeddedStore
-from rowkey.store.interface import Store
+from rowkey.store.interface import Store, Table
 from rowkey.store.testing import DurabilityConformance, FixedClock, StoreConformance
 from rowkey.store.testing.durability import OpenStore
 from rowkey.store.testing.machine import ReopeningStoreMachine
+from rowkey.store.testing.samples import ACCOUNT, fill, insert, int32, scan_page, write_one
 
 
 class TestEmbeddedStore(StoreConformance):
@@ -57,6 +62,76 @@ async def test_a_file_is_no_data_folder(tmp_path: Path) -> None:
     (tmp_path / "data").write_text("not a folder")
     with pytest.raises(FolderError):
         EmbeddedStore.open(tmp_path / "data")
+
+
+# ---------------------------------------------------------------- pages
+
+ENTITIES = 5000
+NOTHING = Comparison("A", "eq", int32(-1))
+
+
+@pytest.fixture
+async def filled(tmp_path: Path) -> AsyncIterator[tuple[Store, Table]]:
+    """A store and a table with entities in partition `p` and a few in `q`."""
+    store = EmbeddedStore.open(tmp_path / "data")
+    table = await store.create_table(ACCOUNT, "things")
+    await fill(store, table, "p", [f"{number:05}" for number in range(ENTITIES)], A=int32(1))
+    await fill(store, table, "q", [f"{number:05}" for number in range(300)], A=int32(1))
+    yield store, table
+    await store.close()
+
+
+async def test_a_page_says_how_many_entities_it_looked_at(filled: tuple[Store, Table]) -> None:
+    store, table = filled
+    assert (await scan_page(store, table, predicate=NOTHING)).looked_at == ENTITIES + 300
+    ranges = [KeyRange(Key("p", "00100"), Key("p", "00300")), KeyRange(Key("q", ""), Key("q", "00100"))]
+    assert (await scan_page(store, table, ranges, predicate=NOTHING)).looked_at == 300
+    await write_one(store, table, insert("p", "03000a", A=int32(2)))
+    page = await scan_page(store, table, limit=1, predicate=Comparison("A", "eq", int32(2)))
+    assert (page.count, page.looked_at) == (1, 3002)
+
+
+async def test_without_time_a_page_looks_at_few_entities(filled: tuple[Store, Table]) -> None:
+    """Each of them may have 1 MiB, which takes SQLite a millisecond."""
+    store, table = filled
+    page = await scan_page(store, table, seconds_max=0.0, predicate=NOTHING)
+    assert page.next_key is not None
+    assert page.looked_at <= 128
+
+
+async def test_chunks_are_as_large_as_they_are_quick(
+    filled: tuple[Store, Table], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, table = filled
+    sizes: list[int] = []
+    chunk_end = Candidates.chunk_end
+
+    def record(candidates: Candidates, start: bytes, end: bytes, entities: int) -> bytes | None:
+        sizes.append(entities)
+        return chunk_end(candidates, start, end, entities)
+
+    monkeypatch.setattr(Candidates, "chunk_end", record)
+    for seconds, expected in ((1e9, [128, 512, 2048, 4096]), (0.0, [128, *[16] * 324])):
+        monkeypatch.setattr(reader, "_CHUNK_SECONDS", seconds)
+        assert (await scan_page(store, table, predicate=NOTHING)).looked_at == ENTITIES + 300
+        assert sizes == expected
+        sizes.clear()
+
+
+async def test_long_pages_end_early_while_anybody_waits(
+    filled: tuple[Store, Table], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever it is: one who shares their address, or one who asks for the indexes."""
+    monkeypatch.setattr(reader, "_TURN_SECONDS", 0.0)
+    store, table = filled
+    slow = Or(tuple(Comparison("A", "eq", int32(-number)) for number in range(1, 150)))
+    assert (await scan_page(store, table, predicate=slow)).next_key is None
+    for waiting in (scan_page(store, table, predicate=NOTHING), store.list_indexes(table)):
+        scans = [asyncio.create_task(scan_page(store, table, predicate=slow)) for _ in range(2)]
+        waiter = asyncio.ensure_future(waiting)
+        pages = await asyncio.gather(*scans)
+        assert any(page.next_key is not None for page in pages)
+        await waiter
 
 
 # ---------------------------------------------------------------- formats

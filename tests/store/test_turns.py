@@ -20,7 +20,6 @@ class Work:
 
     def __init__(self) -> None:
         self.begun: list[str] = []
-        self.hurried: list[str] = []
         self._ends: list[asyncio.Future[None]] = []
 
     def piece(self, name: str) -> Callable[[], asyncio.Future[None]]:
@@ -42,11 +41,7 @@ class Work:
 
 async def ask(turns: Turns, work: Work, *names: str) -> list[asyncio.Task[None]]:
     """Ask for pieces of work; the client is the first letter of each name."""
-
-    def hurry(name: str) -> Callable[[], None]:
-        return lambda: work.hurried.append(name)
-
-    tasks = [asyncio.create_task(turns.run(name[0], work.piece(name), hurry(name))) for name in names]
+    tasks = [asyncio.create_task(turns.run(name[0], work.piece(name))) for name in names]
     await asyncio.sleep(0)
     await asyncio.sleep(0)
     return tasks
@@ -71,17 +66,15 @@ async def test_as_much_runs_at_once_as_may() -> None:
     assert await asyncio.gather(*tasks) == [None] * 3
 
 
-async def test_who_keeps_another_client_waiting_is_told_to_hurry() -> None:
+async def test_it_is_known_whether_anything_waits() -> None:
+    """Also of the client whose work runs: many share an address."""
     turns, work = Turns(1), Work()
-    tasks = await ask(turns, work, "a1", "a2")
-    assert not work.hurried  # his own may wait
-    tasks += await ask(turns, work, "b1")
-    assert work.hurried == ["a1"]
-    await work.end_one()
-    assert (work.begun, work.hurried) == (["a1", "a2"], ["a1", "a2"])  # b1 still waits when a2 begins
-    await work.end_one()
-    assert (work.begun[-1], work.hurried) == ("b1", ["a1", "a2"])
-    await work.end_one()
+    tasks = await ask(turns, work, "a1")
+    assert not turns.is_awaited()
+    tasks += await ask(turns, work, "a2", "b1")
+    for is_awaited in (True, True, False):
+        assert turns.is_awaited() == is_awaited
+        await work.end_one()
     await asyncio.gather(*tasks)
 
 
@@ -112,6 +105,20 @@ async def test_a_turn_of_somebody_who_left_goes_to_the_next() -> None:
     await asyncio.gather(*again)
 
 
+async def test_a_turn_lasts_until_the_work_has_ended_whoever_left() -> None:
+    """A thread goes on with it; what began instead would wait there, and nobody would know."""
+    turns, work = Turns(1), Work()
+    first, second = await ask(turns, work, "a1", "b1")
+    first.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await first
+    assert (work.begun, turns.is_awaited()) == (["a1"], True)
+    await work.end_one()
+    assert work.begun == ["a1", "b1"]
+    await work.end_one()
+    await second
+
+
 async def test_work_that_fails_ends_its_turn() -> None:
     turns, work = Turns(1), Work()
 
@@ -119,7 +126,7 @@ async def test_work_that_fails_ends_its_turn() -> None:
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        await turns.run("a", fail, lambda: None)
+        await turns.run("a", fail)
     tasks = await ask(turns, work, "a1")
     await work.end_one()
     await asyncio.gather(*tasks)

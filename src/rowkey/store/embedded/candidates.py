@@ -20,8 +20,8 @@ from rowkey.store.embedded.key_code import TABLE_BYTES
 from rowkey.store.embedded.narrow import narrow
 from rowkey.store.embedded.probes import Probes, is_of_points, probes_of
 
-_CHUNK_ENTITIES = 4096
-"""Entities that are looked at between two looks at the clock; a few milliseconds."""
+CHUNK_ENTITIES_MIN, CHUNK_ENTITIES_MAX = 16, 4096
+"""Entities that are looked at between two looks at the clock."""
 _ENTRIES_MAX = 10_000
 """Entries that are sorted by their keys for one page; with more the table is scanned."""
 _LOOK_UP_COST = 4
@@ -44,15 +44,15 @@ class Candidates:
         ids, size = _one(self._connection, self._find, (start, end, *self._parameters, wanted))
         return orjson.loads(ids), size or 0
 
-    def chunk_end(self, start: bytes, end: bytes) -> bytes | None:
-        """Where to look at the clock, None where that is not needed before `end`."""
-        code: bytes | None = _one(self._connection, statements.KEY_AT, (start, end, _CHUNK_ENTITIES))
+    def chunk_end(self, start: bytes, end: bytes, entities: int) -> bytes | None:
+        """Where to look at the clock, after so many entities; None where that is not needed before `end`."""
+        code: bytes | None = _one(self._connection, statements.KEY_AT, (start, end, entities))
         return code
 
-    @property
-    def chunk_entities(self) -> int:
-        """Entities that are looked at in a chunk, for those that might be spared with an index."""
-        return _CHUNK_ENTITIES
+    def spared(self, start: bytes, end: bytes) -> int:
+        """How many of these entities, which have been looked at, an index might have spared."""
+        count: int = _one(self._connection, statements.COUNT_WITHIN, (start, end))
+        return count
 
 
 class IndexedCandidates(Candidates):
@@ -80,15 +80,14 @@ class IndexedCandidates(Candidates):
             self._found[start, end] = ids, size or 0
         return ids, size or 0
 
-    def chunk_end(self, start: bytes, end: bytes) -> bytes | None:
+    def chunk_end(self, start: bytes, end: bytes, entities: int) -> bytes | None:
         if not self.is_stream:
             return None  # few entries, or they would not have been chosen
         ((index, (value, _)),) = self._probes
-        code: bytes | None = _one(self._connection, statements.ENTRY_AT, (index, value, start, end, _CHUNK_ENTITIES))
+        code: bytes | None = _one(self._connection, statements.ENTRY_AT, (index, value, start, end, entities))
         return code
 
-    @property
-    def chunk_entities(self) -> int:
+    def spared(self, start: bytes, end: bytes) -> int:
         return 0
 
     def count(self, codes: Codes, entries_max: int) -> int:
@@ -144,9 +143,9 @@ def _has_more(connection: apsw.Connection, codes: Codes, entities: int) -> bool:
 def _is_sparse(connection: apsw.Connection, way: IndexedCandidates, codes: Codes) -> bool:
     """Whether entries are far between, where there are many: judged by the first chunk of them."""
     for start, end in codes:
-        chunk_end = way.chunk_end(start, end)
+        chunk_end = way.chunk_end(start, end, CHUNK_ENTITIES_MAX)
         if chunk_end is not None:
-            return _has_more(connection, [(start, chunk_end)], _CHUNK_ENTITIES * _LOOK_UP_COST)
+            return _has_more(connection, [(start, chunk_end)], CHUNK_ENTITIES_MAX * _LOOK_UP_COST)
     return True
 
 

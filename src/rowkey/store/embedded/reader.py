@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from threading import Event
 from typing import Any
 
 import apsw
@@ -15,7 +14,14 @@ from rowkey.model.shape import shape_text
 from rowkey.odata.ast import Filter
 from rowkey.odata.evaluator import compile_filter
 from rowkey.store.embedded import statements
-from rowkey.store.embedded.candidates import Candidates, Codes, choose_candidates, indexed_candidates
+from rowkey.store.embedded.candidates import (
+    CHUNK_ENTITIES_MAX,
+    CHUNK_ENTITIES_MIN,
+    Candidates,
+    Codes,
+    choose_candidates,
+    indexed_candidates,
+)
 from rowkey.store.embedded.checksums import load_page_checksums
 from rowkey.store.embedded.gatherer import Gatherer
 from rowkey.store.embedded.key_code import read_key, write_key, write_range
@@ -26,6 +32,9 @@ _DECIDED_AT_ONCE, _DECIDED_BYTES = 128, 512 * 1024
 half a millisecond."""
 _TURN_SECONDS = 0.1
 """How long a page may take while others wait; a chunk is always looked at."""
+_CHUNK_SECONDS, _FIRST_CHUNK_ENTITIES, _CHUNK_GROWTH = 0.02, 128, 4
+"""How long a chunk is to take: of entities of 1 MiB a first one takes a tenth of a second, and of small ones the fourth
+is as large as it may be."""
 _SMALL_RANGES, _SMALL_ENTITIES, _SMALL_BYTES = 4, 128, 256 * 1024
 _SMALL_ENTRIES = 32
 """Entities that an index names are all over the table, so fewer of them make a small page."""
@@ -71,9 +80,9 @@ class PageScan:
         prefix: bytes,
         scan: Scan,
         gatherer: Gatherer,
-        hurried: Event,
+        is_awaited: Callable[[], bool],
     ) -> None:
-        """`hurried` is set while somebody waits: the page then ends after a turn."""
+        """`is_awaited` tells whether somebody waits for the page to end: it then does so after a turn."""
         self._connection = connection
         self._prefix = prefix
         self._wanted = scan
@@ -83,12 +92,12 @@ class PageScan:
         now = time.monotonic()
         self._deadline = now + scan.seconds_max
         self._turn_end = now + _TURN_SECONDS
-        self._hurried = hurried
+        self._is_awaited = is_awaited
         self._texts: list[str] = []
         self._count = 0
         self._looked_at = 0
-        self._measured: dict[bytes, tuple[int, int, bytes]] = {}
-        """Count, size and last key of whole ranges, by their start."""
+        self._measured: dict[tuple[bytes, bytes], tuple[int, int, bytes]] = {}
+        """Count, size and last key of whole ranges."""
 
     def run(self) -> Page:
         """The page: go through the ranges in order until one of the bounds is met."""
@@ -136,8 +145,8 @@ class PageScan:
         entities = size = 0
         for start, end in codes:
             count, total, last = self._one(statements.MEASURE, (start, end, looked_at))
-            if 0 < count < looked_at:
-                self._measured[start] = count, total, last
+            if count < looked_at:
+                self._measured[start, end] = count, total, last
             entities += count
             size += total or 0
         return entities <= _SMALL_ENTITIES and size <= _SMALL_BYTES
@@ -159,7 +168,8 @@ class PageScan:
     def _is_full(self) -> bool:
         if self._count >= self._limit or self._bytes_left <= 0:
             return True
-        return time.monotonic() > (self._turn_end if self._hurried.is_set() else self._deadline)
+        now = time.monotonic()
+        return now > self._deadline or (now > self._turn_end and self._is_awaited())
 
     def _first_of(self, codes: Codes) -> bytes | None:
         """The first key there is in any of these ranges."""
@@ -178,7 +188,7 @@ class PageScan:
         """Take entities of a range; returns where to go on if the page is full before the range ends."""
         wanted = self._limit - self._count
         while wanted:
-            count, size, last = self._measured.pop(start, (wanted + 1, 0, b""))
+            count, size, last = self._measured.pop((start, end), (wanted + 1, 0, b""))
             if count > wanted:
                 count, size, last = self._one(statements.MEASURE, (start, end, wanted))
             if not count:
@@ -200,13 +210,15 @@ class PageScan:
     def _scan(self, start: bytes, end: bytes, filtered: "_FilteredScan") -> bytes | None:
         """Take the entities of a range that the filter accepts, chunk by chunk."""
         while True:
-            chunk_end = filtered.candidates.chunk_end(start, end)
+            began = time.monotonic()
+            chunk_end = filtered.candidates.chunk_end(start, end, filtered.chunk_entities)
             next_code = self._scan_chunk(start, chunk_end or end, filtered)
+            self._looked_at += filtered.candidates.spared(start, next_code or chunk_end or end)
             if next_code is not None:
                 return self._first(next_code, end)
             if chunk_end is None:
                 return None
-            self._looked_at += filtered.candidates.chunk_entities
+            filtered.adapt(time.monotonic() - began)
             if self._is_full():
                 return chunk_end
             start = chunk_end
@@ -247,3 +259,9 @@ class _FilteredScan:
     def __init__(self, predicate: Filter, candidates: Candidates) -> None:
         self.candidates = candidates
         self.matches: Callable[[Any], bool] = compile_filter(predicate)
+        self.chunk_entities = _FIRST_CHUNK_ENTITIES
+
+    def adapt(self, seconds: float) -> None:
+        """Let the next chunk be larger or smaller, as the last one took so long."""
+        growth = min(_CHUNK_GROWTH, _CHUNK_SECONDS / max(seconds, 1e-6))
+        self.chunk_entities = max(CHUNK_ENTITIES_MIN, min(int(self.chunk_entities * growth), CHUNK_ENTITIES_MAX))

@@ -33,27 +33,25 @@ class Scanner:
         self._gatherer = Gatherer()
 
     async def page(self, near: apsw.Connection, prefix: bytes, scan: Scan) -> Page:
-        """A page of a table; `near` is a connection of the loop's thread, outside of a transaction.
-
-        What goes to the threads waits for the client's turn there, and ends sooner while another client waits.
-        """
-        hurried = threading.Event()
+        """A page of a table; `near` is a connection of the loop's thread, outside of a transaction."""
 
         def page_scan(connection: apsw.Connection) -> PageScan:
-            return PageScan(connection, prefix, scan, self._gatherer, hurried)
+            return PageScan(connection, prefix, scan, self._gatherer, self._turns.is_awaited)
 
         try:
             small = page_scan(near).run_if_small()
             if small is not None:
                 return small
-            gathering = partial(self.run, lambda connection: page_scan(connection).run())
-            return await self._turns.run(scan.client, gathering, hurried.set)
+            return await self.run(lambda connection: page_scan(connection).run(), scan.client)
         except apsw.Error as error:
             raise unreadable(self._database, error) from error
 
-    async def run(self, work: Callable[[apsw.Connection], T]) -> T:
-        """What `work` returns, done with a connection in one of the threads."""
-        return await self._loop.run_in_executor(self._threads, lambda: work(self._connection()))
+    async def run(self, work: Callable[[apsw.Connection], T], client: str = "") -> T:
+        """What `work` returns, done with a connection in one of the threads when it is the client's turn there."""
+        return await self._turns.run(client, partial(self._loop.run_in_executor, self._threads, self._work, work))
+
+    def _work(self, work: Callable[[apsw.Connection], T]) -> T:
+        return work(self._connection())
 
     def close(self) -> None:
         """Finish what is being gathered."""

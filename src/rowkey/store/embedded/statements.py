@@ -242,6 +242,7 @@ SELECT json_group_array(json(body)) FROM json_each(?) AS candidate CROSS JOIN en
 ON entity.id = candidate.value
 """
 COUNT_ENTITIES = "SELECT count(*) FROM (SELECT 1 FROM entity WHERE key >= ? AND key < ? LIMIT ?)"
+COUNT_WITHIN = "SELECT count(*) FROM entity WHERE key >= ? AND key < ?"
 COUNT_POINTS = f"SELECT count(*) FROM ({_POINTS} LIMIT ?4)"
 COUNT_SPANS = f"SELECT count(*) FROM ({_SPANS} LIMIT ?2)"
 ENTRY_AT = """

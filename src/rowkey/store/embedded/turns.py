@@ -14,36 +14,36 @@ WAITING_MAX = 256
 
 
 class Turns:
-    """Lets `at_once` pieces of work run; while more wait, clients take turns, each with its oldest.
-
-    Work that is running when another client begins to wait, or that begins while one waits, is told to hurry.
-    """
+    """Lets `at_once` pieces of work run; while more wait, clients take turns, each with its oldest."""
 
     def __init__(self, at_once: int) -> None:
         self._free = at_once
         self._waiting: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()
-        self._running: dict[object, tuple[str, Callable[[], None]]] = {}
 
     @property
     def waiting(self) -> int:
         """How much waits."""
         return sum(map(len, self._waiting.values()))
 
-    async def run(self, client: str, work: Callable[[], Awaitable[T]], hurry: Callable[[], None]) -> T:
-        """What `work` returns, when it is the client's turn; raises StoreUnavailable where too much of his waits."""
+    def is_awaited(self) -> bool:
+        """Whether anything waits, so that what runs had better come to an end; any thread may ask.
+
+        It may be the client's own: many share an address, behind a proxy or on one host, and none of them knows.
+        """
+        return bool(self._waiting)
+
+    async def run(self, client: str, work: Callable[[], Awaitable[T]]) -> T:
+        """What `work` returns, when it is the client's turn; raises StoreUnavailable where too much of his waits.
+
+        The turn lasts as long as the work does: a thread goes on with it when the client has left.
+        """
         if self._free:
             self._free -= 1
         else:
             await self._wait(client)
-        mark = object()
-        self._running[mark] = client, hurry
-        if any(other != client for other in self._waiting):
-            hurry()
-        try:
-            return await work()
-        finally:
-            del self._running[mark]
-            self._pass_on()
+        working = asyncio.ensure_future(work())
+        working.add_done_callback(lambda _: self._pass_on())
+        return await asyncio.shield(working)
 
     async def _wait(self, client: str) -> None:
         queue = self._waiting.setdefault(client, deque())
@@ -51,9 +51,6 @@ class Turns:
             raise StoreUnavailable
         turn = asyncio.get_running_loop().create_future()
         queue.append(turn)
-        for other, hurry in self._running.values():
-            if other != client:
-                hurry()
         try:
             await turn
         except asyncio.CancelledError:

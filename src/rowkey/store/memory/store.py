@@ -1,11 +1,13 @@
 """The store in memory: the model that every other store is compared with, and a store for tests that need no disk.
 
-Simple before fast: for each table a dict of entities and the sorted list of their keys. No verb suspends, so each of
-them sees and leaves one moment.
+Simple before fast: for each table a dict of entities and the sorted list of their keys. No verb suspends but a scan
+that takes long, which goes on with a copy of what it began with: so each of them sees and leaves one moment.
 """
 
+import asyncio
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
 from time import monotonic
 from types import MappingProxyType
 
@@ -19,6 +21,9 @@ from rowkey.model.shape import shape_text
 from rowkey.model.writes import Write, apply_write
 from rowkey.odata.evaluator import compile_filter
 from rowkey.store.interface import NO_SECTIONS, Index, Page, Scan, Table
+
+_TURN_SECONDS = 0.002
+"""How long a scan keeps everybody else from the event loop."""
 
 
 class MemoryStore:
@@ -74,19 +79,28 @@ class MemoryStore:
 
     async def scan(self, table: Table, scan: Scan) -> Page:
         contents = self._contents_of(table)
+        entities, keys = contents.entities, contents.keys_within(scan.ranges)
         matches = None if scan.predicate is None else compile_filter(scan.predicate)
-        deadline = monotonic() + scan.seconds_max
+        now = monotonic()
+        deadline, turn_end = now + scan.seconds_max, now + _TURN_SECONDS
         texts: list[str] = []
         size = 0
-        for position, key in enumerate(contents.keys_within(scan.ranges)):
-            # The first entity is always looked at, so that a scan comes to its end with any limits.
-            if position > 0 and (len(texts) >= scan.limit or size >= scan.bytes_max or monotonic() >= deadline):
-                return Page(",".join(texts), len(texts), key)
-            text = contents.entities[key].text
+        key = next(keys, None)
+        while key is not None:
+            text = entities[key].text
             if matches is None or matches(orjson.loads(text)):
                 texts.append(shape_text(text, scan.shape))
                 size += len(text)
-        return Page(",".join(texts), len(texts), None)
+            # The first entity has been looked at, so a scan comes to its end with any limits.
+            key, now = next(keys, None), monotonic()
+            if len(texts) >= scan.limit or size >= scan.bytes_max or now >= deadline:
+                break
+            if now >= turn_end:
+                if entities is contents.entities:
+                    entities, keys = entities.copy(), iter(list(keys))
+                await asyncio.sleep(0)
+                turn_end = monotonic() + _TURN_SECONDS
+        return Page(",".join(texts), len(texts), key)
 
     async def get_policies(self, table: Table) -> str:
         return self._contents_of(table).policies
@@ -154,10 +168,12 @@ class _Contents:
         self.entities[key] = entity
 
     def keys_within(self, ranges: Sequence[KeyRange]) -> Iterator[Key]:
-        for start, end in ranges:
-            stop = len(self._keys) if end is None else self._position(end)
-            for position in range(self._position(start), stop):
-                yield self._keys[position]
+        """The keys, in order, as far as they stay what they are meanwhile."""
+        spans = (
+            range(self._position(start), len(self._keys) if end is None else self._position(end))
+            for start, end in ranges
+        )
+        return map(self._keys.__getitem__, chain.from_iterable(spans))
 
     def _position(self, key: Key) -> int:
         return bisect_left(self._keys, key_order(key), key=key_order)
