@@ -7,6 +7,8 @@ import http.client
 import json
 import os
 import signal
+import socket
+import ssl
 import stat
 import subprocess
 import sys
@@ -170,6 +172,50 @@ class TestSecrets:
                 assert way_out in server.log()
         else:
             assert server.stop() == 0
+
+    def test_a_signature_of_a_url_is_not_logged_wherever_a_client_puts_it(self, start: Callable[..., Running]) -> None:
+        """What the server signed is, so that the client's author can compare."""
+        server = start("--memory")
+        target = f"/{DEVELOPMENT_ACCOUNT}/Tables"
+        signed = Server("", DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY).sign("GET", target, {})
+        for headers in (
+            {"Content-Type": "text/plain; sig=c2VjcmV0", "x-ms-date": signed["x-ms-date"]},
+            {"Content-Type": "https%3A%2F%2Fhost%2F%3Fsv%3D1%26%73ig%3Dc2VjcmV0", "x-ms-date": signed["x-ms-date"]},
+            {"x-ms-date": "yesterday?sig=c2VjcmV0"},
+        ):
+            assert server.ask("GET", target, {**signed, **headers})[0] == 403
+        path = f"{target}('%3Fsig=c2VjcmV0&x=1')"
+        assert server.ask("GET", path, signed)[0] == 403
+        credentials, _, signature = signed["Authorization"].rpartition(":")
+        assert server.ask("GET", target, {**signed, "Authorization": f"{credentials}:c2VjcmV0:{signature}"})[0] == 403
+        server.stop()
+        assert "c2VjcmV0" not in server.log()
+        assert (
+            f"the server signed 'GET\\n\\ntext/plain; sig=XXXXX\\n{signed['x-ms-date']}\\n"
+            in server.lines()[0]["message"]
+        )
+        assert f"{path.partition('c2Vj')[0]}XXXXX&x=1')" in server.log()
+
+
+class TestTls:
+    @pytest.mark.parametrize(
+        ("ciphers", "is_spoken"),
+        [("ECDHE+AESGCM", True), ("ECDHE+CHACHA20", True), ("ECDHE+AES:!AESGCM:!AESCCM", False), ("AES:!ECDHE", False)],
+    )
+    def test_ciphers_of_tls_1_2_are_modern(
+        self, start: Callable[..., Running], tmp_path: Path, ciphers: str, is_spoken: bool
+    ) -> None:
+        server = start("--data", str(tmp_path / "data"), "--tls", "auto")
+        client = ssl.create_default_context(cafile=str(tmp_path / "data" / "tls" / "cert.pem"))
+        client.maximum_version = ssl.TLSVersion.TLSv1_2
+        client.set_ciphers(ciphers)
+        with socket.create_connection(("127.0.0.1", server.port), timeout=SECONDS_MAX) as plain:
+            if is_spoken:
+                with client.wrap_socket(plain, server_hostname="127.0.0.1") as connection:
+                    assert connection.version() == "TLSv1.2"
+            else:
+                with pytest.raises(ssl.SSLError, match=r"EOF|HANDSHAKE_FAILURE"):
+                    client.wrap_socket(plain, server_hostname="127.0.0.1")
 
 
 class TestFiles:

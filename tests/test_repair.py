@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import sqlite3
 import stat
 import sys
@@ -14,7 +15,7 @@ import pytest
 from rowkey.cli import main
 from rowkey.model.entity import Key
 from rowkey.store.embedded.folder import DATABASE_NAME
-from rowkey.store.embedded.mark import MARK_NAME
+from rowkey.store.embedded.mark import MARK_NAME, log_of
 from rowkey.store.embedded.store import EmbeddedStore
 from rowkey.store.testing.samples import delete, insert, int32, string
 
@@ -185,6 +186,38 @@ def test_a_database_that_was_cut_to_nothing_is_damage(
         (folder / DATABASE_NAME).touch()
     assert main(["check", str(folder)]) == 3
     assert f"is missing or empty, although {MARK_NAME} of it is here" in capsys.readouterr().out
+    assert main(["salvage", str(folder), str(folder.with_name("new"))]) == 3
+    assert "lost: the list of tables" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_log_without_its_database_is_salvaged(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], is_there: bool
+) -> None:
+    """All that a young server has is in the log; SQLite would remove it beside a database that is empty."""
+
+    async def fill() -> None:
+        store = EmbeddedStore.open(tmp_path / "running")
+        table = await store.create_table("account", "Things")
+        await store.write(table, [insert("p", f"{number:03}", N=int32(number)) for number in range(100)])
+        await store.add_index(table, "N")
+        await store.set_policies(table, "policies")
+        await store.set_properties("account", {"Cors": "rules"})
+        shutil.copytree(tmp_path / "running", tmp_path / "killed")
+        await store.close()
+
+    asyncio.run(fill())
+    killed, new = tmp_path / "killed", tmp_path / "new"
+    (killed / DATABASE_NAME).unlink()
+    if is_there:
+        (killed / DATABASE_NAME).touch()
+    log = log_of(killed / DATABASE_NAME).read_bytes()
+    assert main(["check", str(killed)]) == 3
+    assert f"rowkey salvage {killed}" in capsys.readouterr().out
+    assert main(["salvage", str(killed), str(new)]) == 0
+    assert capsys.readouterr().out == f"{new} has 1 tables with 100 entities.\n"
+    assert log_of(killed / DATABASE_NAME).read_bytes() == log
+    assert read(new) == read(tmp_path / "running")
 
 
 def test_a_file_that_is_no_database_is_damaged(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

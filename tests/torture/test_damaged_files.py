@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from rowkey.cli import main
 from rowkey.model.entity import Key
 from rowkey.odata.parser import parse_filter
 from rowkey.store.checked import split_page
@@ -22,18 +23,22 @@ from rowkey.store.embedded.folder import DATABASE_NAME, DataFolder, FolderError
 from rowkey.store.embedded.mark import log_of
 from rowkey.store.embedded.salvage import salvage
 from rowkey.store.embedded.store import EmbeddedStore
-from rowkey.store.interface import StoreDamaged, StoreUnavailable
+from rowkey.store.interface import StoreDamaged, StoreUnavailable, Table
 from rowkey.store.testing.samples import delete, insert, int32, scan_pages, string
+from tests.conftest import DEVELOPMENT_ACCOUNT
 from tests.torture.effort import SEED, rounds
+from tests.torture.socket_client import TABLE, SocketStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from rowkey.store.interface import Store
+    from tests.conftest import ServerProcess
 
 MUTANTS = rounds(40, 500)
 PAGE = 4096
+LOG_HEADER, FRAME = 32, 24 + PAGE
 KEYS = [Key(f"p{number % 3}", f"{number:04}") for number in range(260)]
 """Some are deleted again."""
 FILTERS = ["N ge 0", "N eq 77", "Text eq 'nobody'"]
@@ -43,12 +48,15 @@ FILTERS = ["N ge 0", "N eq 77", "Text eq 'nobody'"]
 
 
 async def make_original(folder: Path, *, is_clean: bool) -> dict[str, object]:
-    """A folder as a server leaves it, stopped or killed; returns all answers."""
+    """A folder as a server leaves it, stopped or killed; returns all answers, and everything that was ever stored."""
+    stored: dict[str, str] = {}
     store = EmbeddedStore.open(folder / "running")
     table = await store.create_table("account", "Things")
     for number, key in enumerate(KEYS):
         text = string(f"{number} " * (5, 100, 3000)[(number % 11 == 0 and 2) or number % 2])
-        await store.write(table, [insert(*key, N=int32(number), Text=text)])
+        (entity,) = await store.write(table, [insert(*key, N=int32(number), Text=text)])
+        assert entity is not None
+        stored[str(key)] = entity.text
     for key in KEYS[::7]:
         await store.write(table, [delete(*key)])
     await store.set_policies(table, "policies")
@@ -63,7 +71,7 @@ async def make_original(folder: Path, *, is_clean: bool) -> dict[str, object]:
     store = EmbeddedStore.open(folder / "read")
     answers = await read_answers(store)
     await store.close()
-    return answers
+    return {**answers, "stored": stored}
 
 
 async def read_answers(store: Store) -> dict[str, object]:
@@ -222,15 +230,110 @@ def answers_of_keys(answers: dict[str, object]) -> dict[str, object]:
 
 def verify_salvaged(recovered: dict[str, object], wanted: dict[str, object]) -> int:
     """Nothing is invented or altered, and what is missing was said to be; how many entities are there."""
-    losses = recovered["losses"]
+    losses, stored = recovered["losses"], wanted["stored"]
+    assert isinstance(stored, dict)
     missing = 0
     for question, answer in answers_of_keys(recovered).items():
+        assert answer in ("none", stored[question])
         if answer == "none" and wanted[question] != "none":
             missing += 1
         elif not losses:
             assert answer == wanted[question]
     assert not missing or losses
     return sum(answer != "none" for answer in answers_of_keys(recovered).values())
+
+
+def zero_frames(log: bytearray, first: int, count: int) -> None:
+    """Some frames of a log; -1 is its header."""
+    start, end = (max(0, LOG_HEADER + FRAME * number) for number in (first, first + count))
+    log[start:end] = bytes(end - start)
+
+
+@pytest.mark.parametrize(
+    ("damage", "lost_max"),
+    [
+        (lambda log: flip(log, 20), 0),
+        (lambda log: flip(log, 200, 201, 300, 400), 8),
+        (lambda log: zero_frames(log, -1, 1), 0),
+        (lambda log: zero_frames(log, -1, 3), 0),
+        (lambda log: zero_frames(log, 300, 10), 10),
+    ],
+    ids=["one byte", "four bytes", "header", "header and frames", "frames"],
+)
+def test_what_stands_behind_damage_in_the_log_of_a_killed_server_is_salvaged(
+    own_server_with: Callable[..., ServerProcess],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    damage: Callable[[bytearray], object],
+    lost_max: int,
+) -> None:
+    """Each entity is one that was stored: SQLite's log ends at the first frame that is wrong, and we go on."""
+    process = own_server_with()
+    stored = asyncio.run(insert_and_kill(process))
+    killed, new = tmp_path / "killed", tmp_path / "new"
+    shutil.copytree(tmp_path / "data", killed)
+    process.start()
+    log = bytearray(log_of(killed / DATABASE_NAME).read_bytes())
+    damage(log)
+    log_of(killed / DATABASE_NAME).write_bytes(log)
+    assert main(["check", str(killed)]) == 3
+    assert main(["salvage", str(killed), str(new)]) == 3
+    assert "what was deleted may have come back" in capsys.readouterr().out
+    assert log_of(killed / DATABASE_NAME).read_bytes() == log
+    assert main(["check", str(new)]) == 0
+    texts = asyncio.run(read_all(new))
+    assert texts <= stored
+    assert len(stored) - len(texts) <= lost_max
+
+
+async def insert_and_kill(process: ServerProcess) -> set[str]:
+    """The texts of the entities that a server confirmed before it was killed."""
+    client = SocketStore(process.server)
+    await client.create_table()
+    for number in range(300):
+        await client.write(Table("", TABLE, 0, 0), [insert("p", f"{number:04}", Text=string("x" * 500))])
+    texts = {text for page in await client.pages() for text in split_page(page)}
+    process.kill()
+    await client.close()
+    assert len(texts) == 300
+    return texts
+
+
+async def read_all(folder: Path) -> set[str]:
+    """The texts of all entities of a folder's only table."""
+    store = EmbeddedStore.open(folder)
+    try:
+        (table,) = await store.list_tables(DEVELOPMENT_ACCOUNT, "", 10)
+        assert table.name == TABLE
+        return {text for page in await scan_pages(store, table) for text in split_page(page.text)}
+    finally:
+        await store.close()
+
+
+def flip(log: bytearray, *frames: int) -> None:
+    """One bit within the page of each of these frames."""
+    for frame in frames:
+        log[LOG_HEADER + FRAME * frame + 1000] ^= 1
+
+
+async def test_a_table_whose_deletion_is_in_doubt_does_not_have_its_name_taken(tmp_path: Path) -> None:
+    """Of two tables with one name the older was deleted, although the page that said so may be lost."""
+    store = EmbeddedStore.open(tmp_path / "running")
+    for number in range(3):
+        table = await store.create_table("account", "Things")
+        await store.write(table, [insert("p", f"{number}", N=int32(number))])
+        if number < 2:
+            await store.delete_table("account", "Things")
+    shutil.copytree(tmp_path / "running", tmp_path / "original")
+    await store.close()
+    frames = (log_of(tmp_path / "original" / DATABASE_NAME).stat().st_size - LOG_HEADER) // FRAME
+    for first in range(frames):
+        mutant, new = tmp_path / f"{first}", tmp_path / "new"
+        shutil.copytree(tmp_path / "original", mutant)
+        log = bytearray(log_of(mutant / DATABASE_NAME).read_bytes())
+        zero_frames(log, first, 3)
+        log_of(mutant / DATABASE_NAME).write_bytes(log)
+        await salvage_and_read(mutant, new)
 
 
 async def test_a_log_that_is_gone_is_noticed(tmp_path: Path) -> None:

@@ -7,12 +7,16 @@ be synced, while programs still see it, as on Linux; so what counts in the end i
 from __future__ import annotations
 
 import asyncio
+import http.client
+import json
 import os
 import random
 import subprocess
+import time
 from collections import Counter
 from contextlib import suppress
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import apsw
 import pytest
@@ -26,13 +30,15 @@ from rowkey.store.interface import OutcomeUnknown, StoreUnavailable
 from rowkey.store.testing.samples import insert, int32, string
 from tests.torture.disk import Disk, failure, mounted
 from tests.torture.effort import IS_LONG, SEED
+from tests.torture.socket_client import JSON, TABLE, SocketStore
 from tests.torture.workload import ACCOUNT, Client, faults_of, read_stored
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from rowkey.store.interface import Store, Table
+    from tests.conftest import ServerProcess
 
 OPERATIONS = 200
 STEP = 1 if IS_LONG else 29
@@ -211,7 +217,7 @@ async def test_who_asks_for_trouble_has_the_disk_tried_again(tmp_path: Path, mon
 
 async def test_a_full_disk_refuses_writes_and_recovers(small_disk: Path, caplog: pytest.LogCaptureFixture) -> None:
     ballast = small_disk / "ballast"
-    ballast.write_bytes(bytes(600_000))
+    ballast.write_bytes(bytes(1_200_000))
     store = EmbeddedStore.open(small_disk / "data")
     table = await store.create_table(ACCOUNT, "things")
     stored: set[str] = set()
@@ -221,9 +227,13 @@ async def test_a_full_disk_refuses_writes_and_recovers(small_disk: Path, caplog:
     assert set(verdicts) == {"stored", "StoreUnavailable"}
     assert min(verdicts.values()) > 10
     assert "FullError" in caplog.text
+    assert store.ask_for_trouble() == "the disk is full, so the store takes no writes"
     for row_key in stored:
         assert await store.get(table, Key("p", row_key)) is not None
-    ballast.unlink()  # room again
+    caplog.clear()
+    ballast.unlink()  # room again, which a load balancer must hear before it sends writes
+    assert store.ask_for_trouble() is None
+    assert "there is room on the disk again" in caplog.text
     assert await try_insert(store, table, "again", stored) == "stored"
     await store.close()
     store = EmbeddedStore.open(small_disk / "data")
@@ -232,6 +242,65 @@ async def test_a_full_disk_refuses_writes_and_recovers(small_disk: Path, caplog:
         assert (await store.get(table, Key("p", row_key)) is not None) == (row_key in stored)
     await store.close()
     assert os.statvfs(small_disk).f_bavail
+
+
+async def test_a_write_that_succeeds_ends_the_trouble(small_disk: Path) -> None:
+    """Also where little is free, as long as no write misses more."""
+    ballast = small_disk / "ballast"
+    ballast.write_bytes(bytes(1_200_000))
+    store = EmbeddedStore.open(small_disk / "data")
+    table = await store.create_table(ACCOUNT, "things")
+    for number in range(300):
+        await try_insert(store, table, f"{number:04}", set())
+    assert store.ask_for_trouble() is not None
+    ballast.write_bytes(bytes(800_000))
+    assert store.ask_for_trouble() is not None
+    assert await try_insert(store, table, "again", set()) == "stored"
+    assert store.ask_for_trouble() is None
+    await store.close()
+
+
+def test_a_server_on_a_full_disk_is_not_ready(own_server_with: Callable[..., ServerProcess], small_disk: Path) -> None:
+    """Until there is room, without a write that would find out; also after a restart."""
+    ballast = small_disk / "ballast"
+    ballast.write_bytes(bytes(1_200_000))
+    process = own_server_with("--data", str(small_disk / "data"))
+    asyncio.run(fill_up(process))
+    assert ask_ready(process) == (503, b"the disk is full, so the store takes no writes\n")
+    process.stop()
+    process.start()
+    asyncio.run(fill_up(process))
+    assert ask_ready(process)[0] == 503
+    time.sleep(1.1)
+    assert ask_ready(process)[0] == 503
+    ballast.unlink()
+    assert ask_ready(process)[0] == 200
+    assert "there is room on the disk again" in process.read_log()
+
+
+async def fill_up(process: ServerProcess) -> None:
+    """Insert until the disk is full."""
+    client = SocketStore(process.server)
+    await client.send("POST", "/Tables", JSON, json.dumps({"TableName": TABLE}).encode())
+    refused = 0
+    while refused < 3:
+        body = {"PartitionKey": f"{time.monotonic_ns()}", "RowKey": "r", "Text": "x" * 30_000}
+        answer = await client.send("POST", f"/{TABLE}", JSON, json.dumps(body).encode())
+        assert answer is not None
+        assert answer[0] in (204, 503)
+        refused += answer[0] == 503
+    await client.close()
+
+
+def ask_ready(process: ServerProcess) -> tuple[int, bytes]:
+    """Status and text of /readyz."""
+    place = urlsplit(process.server.endpoint)
+    connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=20)
+    connection.request("GET", "/readyz")
+    answer = connection.getresponse()
+    body = answer.read()
+    connection.close()
+    return answer.status, body
 
 
 async def try_insert(store: Store, table: Table, row_key: str, stored: set[str]) -> str:

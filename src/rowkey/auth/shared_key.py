@@ -86,7 +86,8 @@ def verify_shared_key(
     """Raise AuthenticationFailed unless the Authorization header signs this request.
 
     `comp` is the query option of that name, decoded. A header that is not of the form `scheme value` is
-    InvalidAuthenticationInfo. What the server signed is logged, so that a client's author can compare.
+    InvalidAuthenticationInfo. What the server signed is logged, so that a client's author can compare, but for
+    signatures of URLs, wherever a client may have put them.
     """
     headers = request.headers
     authorization = headers.get("authorization")
@@ -100,7 +101,8 @@ def verify_shared_key(
         log.warning("refused: Authorization is neither SharedKey nor SharedKeyLite account:signature")
         raise AuthenticationFailed
     if account != address.account:
-        log.warning("refused: the request is signed for account %r and addressed to %r", account, address.account)
+        named = _without_signatures(account.partition(":")[0])
+        log.warning("refused: the request is signed for account %r and addressed to %r", named, address.account)
         raise AuthenticationFailed
     date = headers.get("x-ms-date") or headers.get("date") or ""
     _verify_date(date, unix_now)
@@ -112,8 +114,19 @@ def verify_shared_key(
         other = _string_to_sign(request, address, comp, date, path, is_lite=is_lite)
         if _is_signed(other, signature, keys[account]):
             return
-    log.warning("refused: the signature does not match; the server signed %r for %s", text, scheme)
+    signed = _without_signatures(text)
+    log.warning("refused: the signature does not match; the server signed %r for %s", signed, scheme)
     raise AuthenticationFailed
+
+
+def _without_signatures(text: str) -> str:
+    return _URL_SIGNATURE.sub(r"\1XXXXX", text)
+
+
+_URL_SIGNATURE = re.compile(
+    r"((?:(?<![A-Za-z0-9])|(?<=%[0-9A-Fa-f]{2}))(?:s|%73)(?:i|%69)(?:g|%67)(?:=|%3D))[^&\s\"']+", re.IGNORECASE
+)
+"""`sig` of a shared access signature, percent-encoded or not, and what follows up to the next option."""
 
 
 def _is_signed(text: str, signature: str, keys: Sequence[SigningKey]) -> bool:
@@ -161,13 +174,13 @@ def _verify_date(date: str, unix_now: float) -> None:
     """Raise unless the request was dated within fifteen minutes of now, in either direction."""
     moment = _parse_date(date)
     if moment is None:
-        log.warning("refused: neither x-ms-date nor Date is a date: %r", date)
+        log.warning("refused: neither x-ms-date nor Date is a date: %r", _without_signatures(date))
         raise AuthenticationFailed
     if abs(unix_now - moment) > SKEW_SECONDS_MAX:
         log.warning(
             "refused: the request is dated %s, more than fifteen minutes from this server's clock. "
             "Set the clock of one of the two.",
-            date,
+            _without_signatures(date),
         )
         raise AuthenticationFailed
 

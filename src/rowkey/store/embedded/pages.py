@@ -3,14 +3,23 @@
 https://www.sqlite.org/fileformat2.html says what a page is. `Pages` shows each as the last commit left it, from the
 log or from the file; `table_rows` finds the rows in a leaf of a table, with what they have on overflow pages. Whether a
 row is as it was written is for the caller to say, by its checksum.
+
+The checksum of a frame of the log goes on from that of the frame before it, and SQLite ends at the first that is wrong.
+But the frame before has it written down, so each can be told by these two alone. Where the mark does not say that the
+log ends there, what stands behind such a frame is taken, too: the newest of each page. Between two commits a page may
+then be as it was before, so what the pages say together is in doubt.
 """
 
 import struct
+import sys
 from collections.abc import Iterator
+from copy import copy
+from io import BytesIO
 from pathlib import Path
+from typing import BinaryIO, NamedTuple
 
 from rowkey.store.embedded.checksums import PAGE_CHECKSUM_BYTES
-from rowkey.store.embedded.mark import log_header, log_of, sum_words
+from rowkey.store.embedded.mark import MARK_NAME, ByteOrder, Needed, log_header, log_of, read_mark, sum_words
 
 _TABLE_LEAF = 0x0D
 _HEADER_BYTES = 100
@@ -22,14 +31,48 @@ Value = int | float | bytes | str | None
 
 
 class Pages:
-    """The pages of a database and its log, numbered from 1."""
+    """The pages of a database and its log, numbered from 1; a file that is missing counts as empty."""
 
     def __init__(self, database: Path) -> None:
-        self._file = database.open("rb")
+        self._file: BinaryIO = database.open("rb") if database.exists() else BytesIO()
+        self.count = self._file.seek(0, 2) // _PAGE_BYTES
         self._log: dict[int, bytes] = {}
-        self.count = database.stat().st_size // _PAGE_BYTES
-        if log_of(database).exists():
-            self._read_log(log_of(database).read_bytes())
+        self._behind: set[int] = set()
+        self._doubtful: dict[int, bytes] = {}
+        self.lost_frames = 0
+        """Of the log's frames that hold confirmed writes, how many are not as they were written, or not there."""
+        log = log_of(database)
+        self._read_log(log.read_bytes() if log.exists() else b"", read_mark(database.parent / MARK_NAME))
+
+    @property
+    def is_in_doubt(self) -> bool:
+        """Whether there are pages from behind damage in the log."""
+        return bool(self._behind or self._doubtful)
+
+    @property
+    def are_known_to_sqlite(self) -> bool:
+        """Whether SQLite finds these pages, too: there is a file, and nothing behind damage in the log."""
+        return not self.is_in_doubt and self._file.seek(0, 2) > 0
+
+    def views(self) -> Iterator["Pages"]:
+        """These pages; and, where frames of the log are damaged, those with their newest content, damaged or not."""
+        yield self
+        if self._doubtful:
+            other = copy(self)
+            other._log = {**self._log, **self._doubtful}
+            yield other
+
+    def write(self, file: Path) -> None:
+        """Write all pages to a file, which SQLite can read as far as they fit together."""
+        with file.open("wb") as target:
+            for number in range(1, self.count + 1):
+                page = self.read(number)
+                if number in self._log:  # where pages have no checksums of their own
+                    content = page[:-PAGE_CHECKSUM_BYTES]
+                    page = content + struct.pack("<2I", *sum_words("<", content, (0, 0)))
+                target.write(page.ljust(_PAGE_BYTES, b"\0"))
+            if self.is_trusted(1):  # SQLite wants as many as it says; the others are lost
+                target.truncate(max(self.count, int.from_bytes(self.read(1)[28:32], "big")) * _PAGE_BYTES)
 
     def close(self) -> None:
         self._file.close()
@@ -62,8 +105,11 @@ class Pages:
             numbers.add(trunk)
             page = self.read(trunk)
             trunk, count = struct.unpack(">2I", page[:8])
+            if 8 + 4 * count > _PAGE_BYTES:
+                return None
             numbers.update(struct.unpack(f">{count}I", page[8 : 8 + 4 * count]))
-        return numbers if len(numbers) == expected else None
+        # What was written behind damage may have been free before.
+        return numbers - self._behind if len(numbers) == expected else None
 
     def table_rows(self, number: int) -> Iterator[tuple[Value, ...]]:
         """The rows that a page holds, if it is a leaf of a table; those that cannot be read are passed over."""
@@ -108,27 +154,74 @@ class Pages:
             following = int.from_bytes(content[:4], "big")
         return row, b"".join(parts)
 
-    def _read_log(self, log: bytes) -> None:
-        """Take the frames of all commits up to the first frame that is not as it was written."""
+    def _read_log(self, log: bytes, needed: Needed | None) -> None:
+        """Take the commits that SQLite finds, and what is needed behind them."""
+        frames = list(_read_frames(log))
         header = log_header(log)
-        if header is None:
-            return
-        order, salts, sums = header
-        pages: dict[int, bytes] = {}
-        for start in range(_LOG_HEADER_BYTES, len(log), _FRAME_HEADER_BYTES + _PAGE_BYTES):
-            head = log[start : start + _FRAME_HEADER_BYTES]
-            page = log[start + _FRAME_HEADER_BYTES : start + _FRAME_HEADER_BYTES + _PAGE_BYTES]
-            if len(page) < _PAGE_BYTES or head[8:16] != salts:
+        if header is not None:
+            salts = header[1]
+        elif needed is not None:
+            salts = needed.salts
+        else:
+            salts = next((frame.salts for frame in frames if frame.is_right), b"")
+        end = 0
+        if header is not None:
+            for position, frame in enumerate(frames, 1):
+                if not frame.is_right or frame.salts != salts:
+                    break
+                if frame.size:  # a commit
+                    end, self.count = position, frame.size
+        self._log = {frame.number: frame.page for frame in frames[:end]}
+        last = end
+        if needed is not None and needed.salts == salts:
+            last = max(end, needed.frames)
+            if last == end:
                 return
-            sums = sum_words(order, page, sum_words(order, head[:8], sums))
-            if struct.pack(">2I", *sums) != head[16:]:
-                return
-            number, size = struct.unpack(">2I", head[:8])
-            pages[number] = page
-            if size:  # a commit
-                self._log.update(pages)
-                pages.clear()
-                self.count = size
+        for position, frame in enumerate(frames, 1):
+            if frame.size and frame.salts == salts:
+                last = max(last, position)
+        self.lost_frames = last - end
+        for frame in frames[end:last]:
+            if frame.salts == salts:
+                self._take(frame)
+
+    def _take(self, frame: "_Frame") -> None:
+        """Take a frame that stands behind damage, or is damaged."""
+        if frame.is_right:
+            self.lost_frames -= 1
+            self.count = max(self.count, frame.number, frame.size)
+            self._behind.add(frame.number)
+            self._log[frame.number] = frame.page
+            self._doubtful.pop(frame.number, None)
+        else:
+            self._doubtful[frame.number] = frame.page
+
+
+class _Frame(NamedTuple):
+    """A frame of a log: a page as a transaction left it."""
+
+    number: int
+    size: int
+    """Of the database, in pages, where the frame is a commit's last; else 0."""
+    salts: bytes
+    page: bytes
+    is_right: bool
+    """Whether its checksum goes on from the one that is written in the frame before it."""
+
+
+def _read_frames(log: bytes) -> Iterator[_Frame]:
+    """The frames of a log, those of older logs behind its end included."""
+    header = log_header(log)
+    order: ByteOrder = header[0] if header is not None else "<" if sys.byteorder == "little" else ">"
+    before = log[_LOG_HEADER_BYTES - 8 : _LOG_HEADER_BYTES]
+    size = _FRAME_HEADER_BYTES + _PAGE_BYTES
+    for start in range(_LOG_HEADER_BYTES, len(log) - size + 1, size):
+        head, page = log[start : start + _FRAME_HEADER_BYTES], log[start + _FRAME_HEADER_BYTES : start + size]
+        first, second = struct.unpack(">2I", before)
+        before = head[16:]
+        sums = sum_words(order, page, sum_words(order, head[:8], (first, second)))
+        number, pages = struct.unpack(">2I", head[:8])
+        yield _Frame(number, pages, head[8:16], page, struct.pack(">2I", *sums) == before)
 
 
 def read_record(payload: bytes) -> tuple[Value, ...]:

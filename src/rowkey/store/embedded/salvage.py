@@ -1,14 +1,16 @@
 """What is intact in a damaged data folder, brought into a new one.
 
-Entities are looked for on every page of the file, whatever the trees above them look like, and taken where their own
-checksum says that they are as they were written. Free pages are left out: they hold what was deleted. Tables, access
-policies and service properties are read with SQLite where it can, and else found as rows of their shape on pages whose
-checksum is right. The index of keys, as far as it can be read, says which entities are lost.
+Entities are looked for on every page of the file and its log (`pages.py`), whatever the trees above them look like, and
+taken where their own checksum says that they are as they were written. Free pages are left out: they hold what was
+deleted. Tables, access policies and service properties are read with SQLite where it can, and else found as rows of
+their shape on pages whose checksum is right; where SQLite would not find all pages, it reads a file that is made of
+them. The index of keys, as far as it can be read, says which entities are lost.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import apsw
@@ -18,15 +20,16 @@ from rowkey.store.embedded import statements
 from rowkey.store.embedded.check import fault_of_entity, name_key
 from rowkey.store.embedded.checksums import entity_checksum, load_page_checksums
 from rowkey.store.embedded.database import open_database
-from rowkey.store.embedded.folder import DataFolder, FolderError
+from rowkey.store.embedded.folder import DATABASE_NAME, DataFolder, FolderError
 from rowkey.store.embedded.key_code import TABLE_BYTES, table_prefix
-from rowkey.store.embedded.mark import LogMark, missing_frames
+from rowkey.store.embedded.mark import LogMark
 from rowkey.store.embedded.pages import Pages, Value
 
 _LOST_NAMED_MAX = 1000
 """Of lost entities, so many are named."""
 
 TableRow = tuple[int, str, str, str, int, int]
+EntityRow = tuple[bytes, int, int, str]
 
 
 @dataclass
@@ -41,16 +44,14 @@ class Outcome:
 
 def salvage(old: DataFolder, new: DataFolder) -> Outcome:
     """Bring what is intact in `old` into `new`, which must be empty; raises FolderError."""
-    if not old.database.exists():
-        raise FolderError(f"{old.database} does not exist, so there is nothing to salvage.")
     if new.database.exists():
         raise FolderError(f"{new.path} has a database already. Name a folder that is new.")
     load_page_checksums()
     outcome = Outcome()
     connection = open_database(new)
     try:
-        with connection:
-            _Salvage(old.database, connection, outcome).run()
+        with TemporaryDirectory(dir=new.path) as place, connection:
+            _Salvage(old.database, connection, outcome, Path(place) / DATABASE_NAME).run()
         connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
     finally:
         connection.close()
@@ -59,12 +60,13 @@ def salvage(old: DataFolder, new: DataFolder) -> Outcome:
 
 
 class _Salvage:
-    def __init__(self, database: Path, target: apsw.Connection, outcome: Outcome) -> None:
-        self._database = database
+    def __init__(self, database: Path, target: apsw.Connection, outcome: Outcome, own: Path) -> None:
         self._target = target
         self._outcome = outcome
         self._pages = Pages(database)
-        self._source = _Source(database)
+        if not self._pages.are_known_to_sqlite:
+            self._pages.write(own)
+        self._source = _Source(own if own.exists() else database)
         self._latest = 0
         self._deleted: set[int] = set()
 
@@ -82,22 +84,29 @@ class _Salvage:
             self._pages.close()
 
     def _look_at_log(self) -> None:
-        missing = missing_frames(self._database, self._source.frames)
-        if missing:
-            self._lose(f"{missing} pages of the log, and with them the last writes: entities may be older, or missing")
+        lost = self._pages.lost_frames
+        if lost and self._pages.is_in_doubt:
+            self._lose(
+                f"{lost} pages of the log. What stands behind them is here, and in doubt: entities and settings may be "
+                "older, or missing, what was deleted may have come back, and of a transaction there may be a part"
+            )
+        elif lost:
+            self._lose(f"{lost} pages of the log, and with them the last writes: entities may be older, or missing")
 
     def _bring_tables(self) -> set[int]:
         """The identities of the tables that are there, and were not deleted."""
         rows = self._source.read(statements.LIST_ALL_TABLES)
         if rows is None:
             self._lose("the list of tables, of which only what was found on intact pages is here")
-            rows = list({row[0]: row for row in self._found_tables()}.values())
-        self._deleted = {row[0] for row in rows if row[5]}
-        for row in rows:
-            if not row[5]:
-                self._target.execute(statements.RESTORE_TABLE, row)
-                self._outcome.tables += 1
-        return {row[0] for row in rows} - self._deleted
+            rows = sorted(self._found_tables(), key=lambda row: row[5])
+        tables = {row[0]: row for row in rows}
+        # A name is free for the next table when the last one is deleted, although a page may be older.
+        named = {(row[1], row[3]): row[0] for row in sorted(tables.values()) if not row[5]}
+        self._deleted = tables.keys() - named.values()
+        for identity in named.values():
+            self._target.execute(statements.RESTORE_TABLE, tables[identity])
+        self._outcome.tables = len(named)
+        return set(named.values())
 
     def _found_tables(self) -> Iterator[TableRow]:
         """Rows of the shape of tables; the identity is the row's number, which SQLite keeps outside of the row."""
@@ -127,7 +136,7 @@ class _Salvage:
         indexes = self._source.read(statements.LIST_ALL_INDEXES)
         if indexes is None:
             self._lose("the list of indexes, all of it")
-        for _, table, name, _ in indexes or ():
+        for table, name in sorted({(table, name) for _, table, name, _ in indexes or ()}):
             if table in identities:
                 # From the first key on: the server builds it anew, in the background.
                 self._target.execute(statements.ADD_INDEX, (table, name, table_prefix(table)))
@@ -137,25 +146,25 @@ class _Salvage:
         if free is None:
             self._lose("the list of free pages: entities that were deleted may have come back")
         unknown: set[int] = set()
-        for number in range(1, self._pages.count + 1):
-            if free is not None and number in free:
+        for entity in self._found_entities(free or set()):
+            identity = int.from_bytes(entity[0][:TABLE_BYTES], "big")
+            if identity in self._deleted:
                 continue
-            for row in self._pages.table_rows(number):
-                entity = self._entity_of(row)
-                if entity is None:
-                    continue
-                identity = int.from_bytes(entity[0][:TABLE_BYTES], "big")
-                if identity in self._deleted:
-                    continue
-                if identity not in identities:
-                    unknown.add(identity)
-                self._latest = max(self._latest, entity[1])
-                self._target.execute(statements.RESTORE_ENTITY, entity)
+            if identity not in identities:
+                unknown.add(identity)
+            self._latest = max(self._latest, entity[1])
+            self._target.execute(statements.RESTORE_ENTITY, entity)
         for identity in sorted(unknown):
             self._add_unnamed(identity)
         self._outcome.entities = self._target.execute("SELECT count(*) FROM entity").get
 
-    def _entity_of(self, row: tuple[Value, ...]) -> tuple[bytes, int, int, str] | None:
+    def _found_entities(self, free: set[int]) -> Iterator[EntityRow]:
+        for pages in self._pages.views():
+            for number in range(1, pages.count + 1):
+                if number not in free:
+                    yield from filter(None, map(self._entity_of, pages.table_rows(number)))
+
+    def _entity_of(self, row: tuple[Value, ...]) -> EntityRow | None:
         """What is stored of an entity, if the row is one and is as it was written."""
         match row:
             case (None, bytes(code), int(timestamp), int(checksum), bytes(body)):
@@ -203,11 +212,9 @@ class _Source:
 
     def __init__(self, database: Path) -> None:
         self._connection: apsw.Connection | None = None
-        self.frames = 0
         try:
             self._connection = apsw.Connection(str(database), flags=apsw.SQLITE_OPEN_READONLY)
             self._connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
-            self.frames = max(0, self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)[0])
         except apsw.Error:
             self.close()
 

@@ -13,10 +13,12 @@ statement, and beside a busy event loop each exchange was measured to take up to
 
 import asyncio
 import logging
+import shutil
 import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
@@ -40,6 +42,8 @@ _BACKGROUND_SECONDS = 0.05
 """Between two steps of background work while writes keep coming."""
 _RETRY_SECONDS = 1.0
 """After a failure of the disk, how long writes are refused before the disk is tried again."""
+_ROOM_BYTES = 1024 * 1024
+"""On a disk that was full, how much has to be free: the largest entity."""
 _QUIET_SECONDS = 1.0
 """Between two lines of the log about failures."""
 _READERS_MILLISECONDS = 6000
@@ -61,6 +65,7 @@ class Writer:
         on_rollback: Callable[[], None],
     ) -> None:
         self._connection = connection
+        self._folder = Path(connection.filename).parent
         self._mark = mark
         self._on_commit = on_commit
         self._on_rollback = on_rollback
@@ -74,6 +79,7 @@ class Writer:
         self._commit_seconds = 0.0
         self._log_pages = 0
         self._fold_at = _LOG_PAGES_MAX
+        self._is_full = False
         self._is_suspect = False
         self._try_again_at = 0.0
         self._quiet_until = 0.0
@@ -91,13 +97,16 @@ class Writer:
     def ask_for_trouble(self) -> str | None:
         """Why no writes are taken, None while they are.
 
-        A disk that has failed is tried again, if that is due: whoever hears of it may send no writes that would.
+        A disk that has failed is tried again, if that is due, and one that was full is asked for room: whoever hears of
+        it may send no writes that would.
         """
-        if not self._is_suspect:
-            return None
-        if not self._is_busy and time.monotonic() >= self._try_again_at:
-            self._refuse_or_try_again()
-        return "the disk has failed, so the store takes no writes"
+        if self._is_suspect:
+            if not self._is_busy and time.monotonic() >= self._try_again_at:
+                self._refuse_or_try_again()
+            return "the disk has failed, so the store takes no writes"
+        if self._is_full and shutil.disk_usage(self._folder).free >= _ROOM_BYTES:
+            self._find_room()
+        return "the disk is full, so the store takes no writes" if self._is_full else None
 
     def submit(self, job: Job, *, on_commit: Callable[[Any], None] | None = None) -> "asyncio.Future[Any]":
         """Apply `job` in the next group; the future is done when the group is on disk.
@@ -207,6 +216,7 @@ class Writer:
             if isinstance(error, apsw.FullError | apsw.BusyError):
                 # The frame that would make the log's last frames a commit was not written.
                 self._complain("writing failed, and nothing of it is kept: %s", explain(error))
+                self._look_for_room(error)
                 fail(group, StoreUnavailable)
             else:
                 self._suspect(error)
@@ -227,6 +237,7 @@ class Writer:
             group = [applied]
             fail(group, StoreDamaged)
         else:
+            self._look_for_room(error)
             fail(group, StoreUnavailable)
         self._deliver(group)
 
@@ -253,6 +264,8 @@ class Writer:
         begun = time.perf_counter()
         try:
             self._connection.execute("COMMIT")
+            if self._is_full:
+                self._find_room()
         except apsw.Error as failure:
             error = failure
         # A slow one counts at once and is forgotten slowly.
@@ -286,6 +299,18 @@ class Writer:
         self._is_suspect = True
         self._try_again_at = time.monotonic() + _RETRY_SECONDS
         self._complain("the disk failed, and writes are refused until it is sound again: %s", explain(error))
+
+    def _look_for_room(self, error: apsw.Error) -> None:
+        """A write failed, maybe because the disk is full; others are tried as ever."""
+        if isinstance(error, apsw.FullError):
+            self._is_full = True
+            self._try_again_at = time.monotonic() + _RETRY_SECONDS
+
+    def _find_room(self) -> None:
+        """There is some; it counts when no write has missed it for a while: a small one may find the last of it."""
+        if time.monotonic() >= self._try_again_at:
+            self._is_full = False
+            log.warning("there is room on the disk again, and writes are taken")
 
     def _complain(self, message: str, why: str) -> None:
         """Say so in the log, but not for each group of a disk that is full."""
