@@ -68,7 +68,8 @@ def work(assignment: Assignment, supervisor: int) -> int:
         cause = error.__cause__
         number = cause.errno if isinstance(cause, OSError) else None
         text = str(error if cause is None else f"{error}: {cause}")
-        _tell(assignment.line, {"failed": type(error).__name__, "arguments": error.args, "text": text, "errno": number})
+        kind = next(kind.__name__ for kind in FAILURES if isinstance(error, kind))
+        _tell(assignment.line, {"failed": kind, "arguments": error.args, "text": text, "errno": number})
         return FAILURE_EXIT_CODE
     return 0
 
