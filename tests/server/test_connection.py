@@ -299,6 +299,47 @@ class TestPipelining:
         assert len(house.service.ended) == 20
 
 
+class TestLargeAnswer:
+    async def test_leaves_in_pieces_and_others_are_answered_in_between(self, house: House) -> None:
+        client, other = await house.connect(), await house.connect()
+        client.writer.write(get("/large"))
+        other.writer.write(get("/next"))
+        assert echo(await other.answer())["target"] == "/next"
+        (left,) = (connection._large.left for connection in house.listener._connections if connection._large)
+        assert left > 4 << 20
+        assert len((await client.answer()).body) == 8 << 20
+
+    async def test_comes_whole_before_the_refusal_of_what_follows(self, house: House) -> None:
+        client = await house.connect()
+        await client.send(get("/large") + b"nonsense\r\n\r\n")
+        assert len((await client.answer()).body) == 8 << 20
+        assert (await client.answer()).status == 400
+        assert await client.is_closed()
+
+    async def test_comes_whole_before_the_answers_that_follow(self, house: House) -> None:
+        client = await house.connect()
+        await client.send(get("/large") + get("/next") + get("/large", "Connection: close"))
+        assert len((await client.answer()).body) == 8 << 20
+        assert echo(await client.answer())["target"] == "/next"
+        assert len((await client.answer()).body) == 8 << 20
+        assert await client.is_closed()
+
+    async def test_comes_whole_to_a_client_that_sends_no_more(self, house: House) -> None:
+        client = await house.connect()
+        client.writer.write(get("/large"))
+        client.writer.write_eof()
+        assert len((await client.answer()).body) == 8 << 20
+        assert await client.is_closed()
+
+    async def test_comes_whole_while_the_server_stops(self, house: House) -> None:
+        client = await house.connect()
+        client.writer.write(get("/large"))
+        await client.reader.readuntil(b"\r\n\r\n")
+        stopping = asyncio.create_task(house.listener.stop())
+        assert len(await client.rest()) == 8 << 20
+        await stopping
+
+
 class TestClientThatLeaves:
     async def test_in_the_middle_of_a_request_harms_nobody(self, house: House) -> None:
         other = await house.connect()

@@ -22,6 +22,7 @@ from rowkey.errors import InternalError, ServiceError
 from rowkey.server.driver import Driver
 from rowkey.server.handler import Handler
 from rowkey.server.held import Held
+from rowkey.server.large_body import LargeBody
 from rowkey.server.limits import Limits
 from rowkey.server.outbox import Outbox
 from rowkey.server.patience import Patience, Phase
@@ -62,7 +63,7 @@ class Connection(asyncio.Protocol):
         "_is_turn_due",
         "_is_unsettled",
         "_is_write_paused",
-        "_large_bytes",
+        "_large",
         "_limits",
         "_loop",
         "_outbox",
@@ -109,7 +110,7 @@ class Connection(asyncio.Protocol):
         self._is_secure = False
         self._is_turn_due = False
         self._is_write_paused = False
-        self._large_bytes = 0
+        self._large: LargeBody | None = None
         self._is_ended = False
         self._is_closing = False
         self._is_lingering = False
@@ -147,28 +148,39 @@ class Connection(asyncio.Protocol):
         self._is_ended = self._is_unsettled = True
         self._outbox.flush()  # the event loop may close at once, and drop what is written later
         if self._is_secure:
+            if self._large is not None:
+                self._large.write_rest()
             return False
         is_working = self._current is not None or bool(self._reader.complete) or bool(self._backlog)
-        return is_working or self._refusal is not None
+        return is_working or self._refusal is not None or self._large is not None
 
     def pause_writing(self) -> None:
         self._is_write_paused = True
+        large = self._large
+        if large is not None:
+            large.pause()
         if self._transport is not None:
             try:
-                # A body stays in memory as a whole, though the kernel may have taken most of it.
-                self._hold(max(self._transport.get_write_buffer_size(), self._large_bytes))
+                self._hold(self._transport.get_write_buffer_size() if large is None else large.size)
             except ServiceError:
                 self.abort()
 
     def resume_writing(self) -> None:
-        self._is_write_paused = False
         if self._has_held:
             self._release()
+        if self._large is not None:
+            self._large.resume()
+            return
+        self._is_write_paused = False
         if self._current is None:
             self._advance()
 
+    def _large_sent(self) -> None:
+        self._large = None
+        self.resume_writing()
+
     def connection_lost(self, exc: Exception | None) -> None:
-        self._transport = None
+        self._transport = self._large = None
         self._is_deaf = True
         self._backlog = NOTHING
         self._reader.close()
@@ -270,16 +282,16 @@ class Connection(asyncio.Protocol):
         elif len(body) <= JOINED_BYTES_MAX:
             self._outbox.send(transport, format_head(response, persistence) + body)
         else:
-            self._large_bytes = len(body)
             self._outbox.send(transport, format_head(response, persistence))
-            self._outbox.send(transport, body)
+            self._is_write_paused = True
+            self._large = LargeBody(body, transport, self._large_sent, self._loop)
         if persistence is CLOSE:
             self._close()
 
     def _settle(self) -> None:
         """Nothing is being handled and nothing waits: do what had to wait for that."""
         transport = self._transport
-        if transport is None or self._is_closing:
+        if transport is None or self._is_closing or self._large is not None:
             return
         if self._backlog:
             if not self._is_turn_due:
@@ -350,6 +362,8 @@ class Connection(asyncio.Protocol):
     def _close(self) -> None:
         """Close as soon as the client has what was written."""
         self._outbox.flush()
+        if self._large is not None:
+            self._large.write_rest()
         self._is_closing = self._is_deaf = True
         self._reader.close()
         if self._transport is not None:
@@ -373,7 +387,8 @@ class Connection(asyncio.Protocol):
         if transport is None:
             return
         phase = self._phase()
-        moved = self._reader.body_bytes if phase is Phase.BODY else -transport.get_write_buffer_size()
+        unsent = transport.get_write_buffer_size() + (0 if self._large is None else self._large.left)
+        moved = self._reader.body_bytes if phase is Phase.BODY else -unsent
         if self._patience.runs_out(phase, self._answered, moved, seconds):
             self._run_out_of_time(phase, transport)
 
