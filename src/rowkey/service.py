@@ -13,10 +13,8 @@ import logging
 import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
-from email.utils import formatdate
 from functools import lru_cache
 
-from rowkey import __version__
 from rowkey.auth.bearer import BEARER_SINCE, BearerAuthority
 from rowkey.auth.grants import ANONYMOUS, OWNER
 from rowkey.auth.sas import read_sas
@@ -49,6 +47,7 @@ from rowkey.payload.service_properties import read_cors
 from rowkey.router import READ_METHODS, route
 from rowkey.store.interface import NO_SECTIONS, Store
 from rowkey.wire.call import Call
+from rowkey.wire.common_headers import common_headers
 from rowkey.wire.compression import AT_ONCE_BYTES_MAX, compress, negotiate, replace_body
 from rowkey.wire.cors import add_cors_headers
 from rowkey.wire.prefer import read_preference
@@ -66,21 +65,12 @@ from rowkey.wire.target import (
     without_signature,
 )
 from rowkey.wire.terms import Terms, fallback_terms, read_part_terms, read_terms
-from rowkey.wire.version import (
-    CLIENT_REQUEST_ID_SINCE,
-    ERROR_CODE_HEADER_SINCE,
-    JSON_SINCE,
-    VERSION_HEADER_SINCE,
-    Version,
-    choose_version,
-)
+from rowkey.wire.version import ERROR_CODE_HEADER_SINCE, Version, choose_version
 
 log = logging.getLogger(__name__)
 
-_SERVER = ("Server", f"Rowkey/{__version__}")
 _TUNNELLED = frozenset({"MERGE", "PUT", "DELETE", "PATCH"})
 _MADE_BY_POST = frozenset({ResourceKind.TABLES, ResourceKind.ENTITIES})
-_CLIENT_REQUEST_ID_LENGTH_MAX = 1024
 
 
 class Service:
@@ -138,7 +128,7 @@ class Service:
             except TableNotFound:  # a store that others use too may have remembered one that was made anew since
                 result = await operation.run(self._store, address.account)
             response = operation.respond(call, result)
-            response.headers = _common_headers(request, terms.version, request_id, response.layer) + response.headers
+            response.headers = common_headers(request, terms.version, request_id, response.layer) + response.headers
         except ServiceError as error:
             failure = type(error)
             if address is None and self._health is not None and (answer := self._health.answer(request)) is not None:
@@ -332,50 +322,13 @@ def _verify_md5(request: Request) -> None:
         raise Md5Mismatch
 
 
-# ---------------------------------------------------------------- what all answers share
-
-
-def _common_headers(request: Request, version: Version, request_id: str, layer: Layer) -> list[tuple[str, str]]:
-    """The headers of every answer of a layer, in the recorded order."""
-    headers = [("x-ms-request-id", request_id), *_layer_headers(version.text, layer), _format_date(int(time.time()))]
-    client_request_id = request.headers.get("x-ms-client-request-id")
-    if client_request_id is not None and version.date >= CLIENT_REQUEST_ID_SINCE and _may_echo(client_request_id):
-        headers.insert(1, ("x-ms-client-request-id", client_request_id))
-    return headers
-
-
-@lru_cache(maxsize=512)
-def _layer_headers(version: str | None, layer: Layer) -> tuple[tuple[str, str], ...]:
-    headers = [_SERVER]
-    if version and version >= VERSION_HEADER_SINCE and layer not in (Layer.BARE_FRONT_END, Layer.HEADER):
-        headers.append(("x-ms-version", version))
-    if version and version >= JSON_SINCE and layer in (Layer.ENGINE, Layer.LIBRARY):
-        headers.append(("X-Content-Type-Options", "nosniff"))
-    if layer is Layer.ENGINE:
-        headers.append(("Cache-Control", "no-cache"))
-    return tuple(headers)
-
-
-def _may_echo(client_request_id: str) -> bool:
-    return (
-        len(client_request_id) <= _CLIENT_REQUEST_ID_LENGTH_MAX
-        and client_request_id.isascii()
-        and client_request_id.isprintable()
-    )
-
-
-@lru_cache(maxsize=2)
-def _format_date(second: int) -> tuple[str, str]:
-    return "Date", formatdate(second, usegmt=True)
-
-
 def _refuse(
     error: ServiceError, request: Request, terms: Terms | None, request_id: str, now: int, call: Call | None = None
 ) -> Response:
     """The answer for an error; `terms` and `call` are None where it did not get so far."""
     version, wanted = terms or _stated_terms(request)
     content_type, body = write_error(error, wanted=wanted, version=version, request_id=request_id, now=now)
-    headers = _common_headers(request, version, request_id, error.layer)
+    headers = common_headers(request, version, request_id, error.layer)
     is_front_end = error.layer in (Layer.FRONT_END, Layer.BARE_FRONT_END)
     if is_front_end and (version.text or "") >= ERROR_CODE_HEADER_SINCE:
         headers.append(("x-ms-error-code", error.code))

@@ -29,6 +29,7 @@ from rowkey.operations.operation import Operation, require_table
 from rowkey.payload.error_body import BYTE_ORDER_MARK, write_error
 from rowkey.store.interface import Store
 from rowkey.wire.call import Call
+from rowkey.wire.common_headers import layer_headers
 from rowkey.wire.media import Format
 from rowkey.wire.multipart import Part, join_multipart, read_boundary, read_inner_request, split_multipart
 from rowkey.wire.prefer import read_preference
@@ -249,14 +250,9 @@ def _read_format(request: Request, version: Version) -> Format:
 
 
 def _first_lines(request: Request, version: Version, layer: Layer) -> list[tuple[str, str]]:
-    """The headers that the parts of a layer share; nosniff came with JSON (recorded of 2011-08-18: without)."""
     content_id = request.headers.get("content-id")
     lines = [("Content-ID", content_id)] if content_id else []
-    if version.date >= JSON_SINCE:
-        lines.append(("X-Content-Type-Options", "nosniff"))
-    if layer is not Layer.LIBRARY:
-        lines.append(("Cache-Control", "no-cache"))
-    return lines
+    return [*lines, *layer_headers(version.date, layer)]
 
 
 def _write_http(status: int, headers: Sequence[tuple[str, str]], body: bytes) -> bytes:
