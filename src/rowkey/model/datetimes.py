@@ -34,14 +34,14 @@ class DateOutOfRange(ValueError):
 def parse_datetime(text: str, *, ticks_min: int = 0) -> int:
     """Ticks of an ISO 8601 date or date and time, UTC where no offset is given.
 
-    Digits of the fraction past the seventh are cut. Raises ValueError for text of another form and dates that the
-    calendar does not have, DateOutOfRange for instants before `ticks_min`, by default those that cannot be stored, or
-    after TICKS_MAX.
+    The fraction is rounded to seven digits. Raises ValueError for text of another form and dates that the calendar
+    does not have, DateOutOfRange for instants before `ticks_min`, by default those that cannot be stored, or after
+    TICKS_MAX.
     """
     if _is_usual(text):
         ticks = _ticks_of(datetime.fromisoformat(text[:19]))
         if len(text) > 20:
-            ticks += int(text[20:-1][:7].ljust(7, "0"))
+            ticks += _ticks_of_fraction(text[20:-1])
     else:
         ticks = _parse_any_form(text)
     if not ticks_min <= ticks <= TICKS_MAX:
@@ -69,6 +69,14 @@ def _ticks_of(moment: datetime) -> int:
     return (elapsed.days * 86_400 + elapsed.seconds) * TICKS_PER_SECOND
 
 
+def _ticks_of_fraction(digits: str) -> int:
+    """Halves of a tick are rounded to even, as in the service's library: `XmlConvert.ToDateTime` of .NET."""
+    if len(digits) <= 7:
+        return int(digits.ljust(7, "0"))
+    ticks, rest = int(digits[:7]), digits[7:].rstrip("0")
+    return ticks + (rest > "5" or (rest == "5" and ticks % 2 == 1))
+
+
 def _parse_any_form(text: str) -> int:
     match = _ISO_8601.fullmatch(text)
     if match is None:
@@ -78,7 +86,7 @@ def _parse_any_form(text: str) -> int:
         datetime(int(year), int(month), int(day), int(hour or 0), int(minute or 0), int(second or 0))  # noqa: DTZ001
     )
     if fraction:
-        ticks += int(fraction[:7].ljust(7, "0"))
+        ticks += _ticks_of_fraction(fraction)
     if sign:
         if int(offset_hours) > 14 or int(offset_minutes) > 59:
             raise ValueError("no such offset")
