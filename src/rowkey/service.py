@@ -131,8 +131,10 @@ class Service:
             response.headers = common_headers(request, terms.version, request_id, response.layer) + response.headers
         except ServiceError as error:
             failure = type(error)
-            if address is None and self._health is not None and (answer := self._health.answer(request)) is not None:
-                return answer
+            if address is None and self._health is not None:
+                probed = await self._health.answer(request)
+                if probed is not None:
+                    return probed
             if "comp" in options and error.layer in (Layer.ENGINE, Layer.LIBRARY):
                 error.layer = Layer.FRONT_END  # which alone looks after these addresses
             response = _refuse(error, request, terms, request_id, now, call)

@@ -34,7 +34,7 @@ from tests.torture.socket_client import JSON, TABLE, SocketStore
 from tests.torture.workload import ACCOUNT, Client, faults_of, read_stored
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from rowkey.store.interface import Store, Table
@@ -201,16 +201,16 @@ async def test_who_asks_for_trouble_has_the_disk_tried_again(tmp_path: Path, mon
     with mounted(Disk(calls)):
         store = EmbeddedStore.open(tmp_path)
         table = await store.create_table(ACCOUNT, "things")
-        assert store.ask_for_trouble() is None
+        assert await store.ask_for_trouble() is None
         calls._failing = range(10**9)
         with pytest.raises(OutcomeUnknown):
             await store.write(table, [insert("p", "lost")])
-        assert store.ask_for_trouble() is not None
+        assert await store.ask_for_trouble() is not None
         calls._failing = range(0)
         await asyncio.sleep(0.15)
-        assert store.ask_for_trouble() is not None
+        assert await store.ask_for_trouble() is not None
         await asyncio.sleep(0.2)
-        assert store.ask_for_trouble() is None
+        assert await store.ask_for_trouble() is None
         await store.write(table, [insert("p", "after")])
         await store.close()
 
@@ -227,12 +227,12 @@ async def test_a_full_disk_refuses_writes_and_recovers(small_disk: Path, caplog:
     assert set(verdicts) == {"stored", "StoreUnavailable"}
     assert min(verdicts.values()) > 10
     assert "FullError" in caplog.text
-    assert store.ask_for_trouble() == "the disk is full, so the store takes no writes"
+    assert await store.ask_for_trouble() == "the disk is full, so the store takes no writes"
     for row_key in stored:
         assert await store.get(table, Key("p", row_key)) is not None
     caplog.clear()
     ballast.unlink()  # room again, which a load balancer must hear before it sends writes
-    assert store.ask_for_trouble() is None
+    assert await store.ask_for_trouble() is None
     assert "there is room on the disk again" in caplog.text
     assert await try_insert(store, table, "again", stored) == "stored"
     await store.close()
@@ -252,29 +252,32 @@ async def test_a_write_that_succeeds_ends_the_trouble(small_disk: Path) -> None:
     table = await store.create_table(ACCOUNT, "things")
     for number in range(300):
         await try_insert(store, table, f"{number:04}", set())
-    assert store.ask_for_trouble() is not None
+    assert await store.ask_for_trouble() is not None
     ballast.write_bytes(bytes(800_000))
-    assert store.ask_for_trouble() is not None
+    assert await store.ask_for_trouble() is not None
     assert await try_insert(store, table, "again", set()) == "stored"
-    assert store.ask_for_trouble() is None
+    assert await store.ask_for_trouble() is None
     await store.close()
 
 
-def test_a_server_on_a_full_disk_is_not_ready(own_server_with: Callable[..., ServerProcess], small_disk: Path) -> None:
+@pytest.mark.parametrize("options", [(), ("--workers", "2")], ids=["one process", "workers"])
+def test_a_server_on_a_full_disk_is_not_ready(
+    own_server_with: Callable[..., ServerProcess], small_disk: Path, options: Sequence[str]
+) -> None:
     """Until there is room, without a write that would find out; also after a restart."""
     ballast = small_disk / "ballast"
     ballast.write_bytes(bytes(1_200_000))
-    process = own_server_with("--data", str(small_disk / "data"))
+    process = own_server_with("--data", str(small_disk / "data"), *options)
     asyncio.run(fill_up(process))
-    assert ask_ready(process) == (503, b"the disk is full, so the store takes no writes\n")
+    assert ask_ready(process) == {(503, b"the disk is full, so the store takes no writes\n")}
     process.stop()
     process.start()
     asyncio.run(fill_up(process))
-    assert ask_ready(process)[0] == 503
+    assert {status for status, _ in ask_ready(process)} == {503}
     time.sleep(1.1)
-    assert ask_ready(process)[0] == 503
+    assert {status for status, _ in ask_ready(process)} == {503}
     ballast.unlink()
-    assert ask_ready(process)[0] == 200
+    assert ask_ready(process) == {(200, b"ok\n")}
     assert "there is room on the disk again" in process.read_log()
 
 
@@ -292,15 +295,17 @@ async def fill_up(process: ServerProcess) -> None:
     await client.close()
 
 
-def ask_ready(process: ServerProcess) -> tuple[int, bytes]:
-    """Status and text of /readyz."""
+def ask_ready(process: ServerProcess) -> set[tuple[int, bytes]]:
+    """Status and text of /readyz, asked by so many connections that all workers are."""
     place = urlsplit(process.server.endpoint)
-    connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=20)
-    connection.request("GET", "/readyz")
-    answer = connection.getresponse()
-    body = answer.read()
-    connection.close()
-    return answer.status, body
+    answers = set()
+    for _ in range(10):
+        connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=20)
+        connection.request("GET", "/readyz")
+        answer = connection.getresponse()
+        answers.add((answer.status, answer.read()))
+        connection.close()
+    return answers
 
 
 async def try_insert(store: Store, table: Table, row_key: str, stored: set[str]) -> str:

@@ -65,7 +65,7 @@ class Monitor:
 
     async def handle(self, request: Request) -> Response:
         """Answer a request to the port of the figures."""
-        probe = self.health.answer(request)
+        probe = await self.health.answer(request)
         if probe is not None:
             return probe
         if request.target.partition("?")[0] != "/metrics" or request.method not in ("GET", "HEAD"):

@@ -17,7 +17,7 @@ from pathlib import Path
 from rowkey.auth.bearer import BearerAuthority
 from rowkey.config import HOST, Bearer, Settings, is_readable_by_others
 from rowkey.observe.analytics import Analytics
-from rowkey.observe.health import Health
+from rowkey.observe.health import Health, no_trouble
 from rowkey.server.allocator import hold_freed_memory
 from rowkey.server.listener import Listener
 from rowkey.server.monitor import Monitor, data_gauge, listener_gauges, writes_gauge
@@ -97,7 +97,7 @@ async def serve_store(
 ) -> None:
     """Answer requests from an open store until it is asked to stop, at `sockets` if there are any; see `run`."""
     embedded = store if isinstance(store, EmbeddedStore) else None
-    trouble: Callable[[], str | None] = getattr(store, "ask_for_trouble", lambda: None)
+    health = Health(getattr(store, "ask_for_trouble", no_trouble))
     async with AsyncExitStack() as stack:
         if settings.auto_index:
             store = AutoIndexStore(store)
@@ -106,7 +106,6 @@ async def serve_store(
         bearer = None if settings.bearer is None else _open_authority(settings.bearer, stack)
         analytics = Analytics(store, settings.accounts, settings.data)
         stack.push_async_callback(analytics.close)
-        health = Health(trouble)
         monitor = Monitor(settings, health)
         service = Service(
             settings, store, bearer=bearer, analytics=analytics, health=health, observers=monitor.observers()

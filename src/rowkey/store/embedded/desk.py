@@ -112,6 +112,7 @@ async def _drop_index(store: EmbeddedStore, table: tuple[Any, ...], name: str) -
 
 
 _VERBS: dict[str, Callable[..., Coroutine[Any, Any, Any]]] = {
+    "ask_for_trouble": EmbeddedStore.ask_for_trouble,
     "create_table": _create_table,
     "delete_table": EmbeddedStore.delete_table,
     "add_index": _add_index,
@@ -119,4 +120,4 @@ _VERBS: dict[str, Callable[..., Coroutine[Any, Any, Any]]] = {
     "set_policies": _set_policies,
     "set_properties": EmbeddedStore.set_properties,
 }
-"""What changes something, but for writes; results are plain data."""
+"""What is asked of the process that writes, but for writes; results are plain data."""

@@ -13,7 +13,7 @@ since that began.
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from rowkey.errors import TableNotFound
+from rowkey.errors import ServiceError, TableNotFound
 from rowkey.model.entity import Entity, Key
 from rowkey.model.writes import Write
 from rowkey.store.embedded.catalogue_view import CatalogueView
@@ -35,6 +35,14 @@ class FollowerStore(Reading):
         self._catalogue: CatalogueView = CatalogueView(self._reader, database)
         self._counters = changes.counters
         self._commits = self._version = -1
+
+    async def ask_for_trouble(self) -> str | None:
+        """Why no writes are taken, None while they are: what the process that writes says."""
+        try:
+            reason: str | None = await self._link.call("ask_for_trouble", ())
+        except ServiceError:
+            return "the process that writes has ended, and there is no other yet"
+        return reason
 
     async def close(self) -> None:
         """Wait for what was handed over, and let the database go before the link, so that its writer is the last."""

@@ -101,7 +101,7 @@ class EmbeddedStore(Reading):
         """How many writes wait for the next group."""
         return self._writer.waiting
 
-    def ask_for_trouble(self) -> str | None:
+    async def ask_for_trouble(self) -> str | None:
         """Why no writes are taken, None while they are; a disk that has failed is tried again."""
         return self._writer.ask_for_trouble()
 

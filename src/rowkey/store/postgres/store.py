@@ -74,7 +74,7 @@ class PostgresStore:
         await store._read_properties()
         return store
 
-    def ask_for_trouble(self) -> str | None:
+    async def ask_for_trouble(self) -> str | None:
         """Why writes are not taken now, None if they are."""
         return "the database cannot be reached" if self._writes.is_in_trouble else None
 
