@@ -129,6 +129,8 @@ class ServerProcess:
         self._process.kill()
         self._process.wait()
         self._process = None
+        while self._is_listening():  # its workers end a moment later
+            time.sleep(0.005)
 
     def read_log(self) -> str:
         """What the server has printed so far."""
