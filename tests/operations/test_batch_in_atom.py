@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 OF_BOTH = {"x-ms-version": "2014-02-14", "Accept": None}
 OF_ATOM = {"x-ms-version": "2012-02-12", "Accept": "application/atom+xml,application/xml"}
+OF_2011 = {**OF_ATOM, "x-ms-version": "2011-08-18"}
+ERROR = "application/xml;charset=utf-8"
 IN_ATOM = "application/atom+xml;charset=utf-8"
 IN_TYPED_ATOM = "application/atom+xml;type=entry;charset=utf-8"
 
@@ -119,7 +121,7 @@ class TestAtom:
         ("headers", "lines"), [(OF_BOTH, ["X-Content-Type-Options: nosniff"]), (OF_ATOM, [])], ids=["both", "Atom"]
     )
     async def test_failure(self, orders: Client, headers: dict[str, str | None], lines: list[str]) -> None:
-        """In the order of the parts in JSON; the body has no byte order mark amid other text."""
+        """In the order of the parts in JSON."""
         parts = (atom_insert("1"), atom_part("DELETE", entity("2"), None, {**ANY, "Content-ID": "9"}))
         response = await ask(orders, change_set(*parts), headers)
         (answer,) = answers(response)
@@ -130,10 +132,29 @@ class TestAtom:
             *lines,
             "Cache-Control: no-cache",
             "DataServiceVersion: 1.0;",
-            "Content-Type: application/xml",
+            f"Content-Type: {ERROR}",
         ]
         text = re.sub(r"Time:.*Z", "Time:T", body).replace(response.header("x-ms-request-id") or "", "ID")
         assert text == (
+            '<?xml version="1.0" encoding="utf-8"?>'
+            '<error xmlns="http://schemas.microsoft.com/ado/2007/08/dataservices/metadata"><code>ResourceNotFound</code>'
+            f'<message xml:lang="en-US">1:{RESOURCE_MISSING}\nRequestId:ID\nTime:T</message></error>\r\n'
+        )
+        assert await row_keys(orders) == []
+
+    async def test_failure_of_the_first_versions(self, orders: Client) -> None:
+        """Recorded 2011-08-18, to the byte."""
+        parts = (atom_insert("1"), atom_part("PUT", entity("2"), "", {**ANY, "Content-ID": "2"}))
+        response = await ask(orders, change_set(*parts), OF_2011)
+        (answer,) = answers(response)
+        text = re.sub(r"Time:.*Z", "Time:T", answer).replace(response.header("x-ms-request-id") or "", "ID")
+        assert text == (
+            "HTTP/1.1 404 Not Found\r\n"
+            "Content-ID: 2\r\n"
+            "Cache-Control: no-cache\r\n"
+            "DataServiceVersion: 1.0;\r\n"
+            "Content-Type: application/xml\r\n"
+            "\r\n"
             '<?xml version="1.0" encoding="utf-8" standalone="yes"?>\r\n'
             '<error xmlns="http://schemas.microsoft.com/ado/2007/08/dataservices/metadata">\r\n'
             "  <code>ResourceNotFound</code>\r\n"
@@ -166,9 +187,7 @@ class TestAtom:
             "0:Atom format is not supported.",
         )
 
-    @pytest.mark.parametrize(
-        ("option", "body_type"), [("$format=json", JSON), ("$format=atom", "application/xml"), ("", "application/xml")]
-    )
+    @pytest.mark.parametrize(("option", "body_type"), [("$format=json", JSON), ("$format=atom", ERROR), ("", ERROR)])
     @pytest.mark.parametrize(
         "query_option", ["timeout=x", "$unknown=1"], ids=["refused at the front", "refused by the library"]
     )
@@ -179,7 +198,7 @@ class TestAtom:
         (answer,) = answers(await ask(orders, change_set(item), OF_BOTH))
         assert headers_of(answer)[-1] == f"Content-Type: {body_type}"
 
-    @pytest.mark.parametrize(("option", "body_type"), [("?$format=json", JSON), ("", "application/xml")])
+    @pytest.mark.parametrize(("option", "body_type"), [("?$format=json", JSON), ("", ERROR)])
     async def test_format_option_of_a_part_that_was_not_read(self, orders: Client, option: str, body_type: str) -> None:
         """One too many, or without an address; before there was only JSON, what a part names decides."""
         one_too_many = change_set(*(atom_part("POST", f"/Orders{option}", "") for _ in range(101)))

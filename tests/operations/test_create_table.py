@@ -191,5 +191,5 @@ class TestRun:
     )
     async def test_atom_that_is_refused(self, client: Client, properties: str, code: str) -> None:
         response = await client.ask_in_atom("POST", "/Tables", properties)
-        assert (response.status, response.header("Content-Type")) == (400, "application/xml")
+        assert (response.status, response.header("Content-Type")) == (400, "application/xml;charset=utf-8")
         assert f"<code>{code}</code>".encode() in response.body

@@ -203,6 +203,6 @@ class TestRun:
 
     async def test_missing_entity_in_atom(self, orders: Client) -> None:
         response = await orders.ask_in_atom("GET", ENTITY)
-        assert (response.status, response.header("Content-Type")) == (404, "application/xml")
+        assert (response.status, response.header("Content-Type")) == (404, "application/xml;charset=utf-8")
         assert b"<code>ResourceNotFound</code>" in response.body
         assert f"\nRequestId:{response.header('x-ms-request-id')}\nTime:".encode() in response.body

@@ -312,11 +312,18 @@ class TestAtom:
         response = await orders.ask_in_atom("POST", "/Orders", keys, {"x-ms-version": "2014-02-14", **NO_CONTENT})
         assert (response.status, response.body) == (204, b"")
 
-    @pytest.mark.parametrize("version", ["2012-02-12", "2014-02-14", None])
-    async def test_conflict(self, orders: Client, version: str | None) -> None:
+    @pytest.mark.parametrize(
+        ("version", "kind"),
+        [
+            ("2012-02-12", "application/xml;charset=utf-8"),
+            ("2014-02-14", "application/xml;charset=utf-8"),
+            (None, "application/xml"),
+        ],
+    )
+    async def test_conflict(self, orders: Client, version: str | None, kind: str) -> None:
         keys = "<d:PartitionKey>eu</d:PartitionKey><d:RowKey>1</d:RowKey>"
         for status in (201, 409):
             response = await orders.ask_in_atom("POST", "/Orders", keys, {"x-ms-version": version})
             assert response.status == status
-        assert response.header("Content-Type") == "application/xml"
+        assert response.header("Content-Type") == kind
         assert b"<code>EntityAlreadyExists</code>" in response.body

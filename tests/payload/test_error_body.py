@@ -1,4 +1,4 @@
-"""Errors as bytes: the five forms, each as it was recorded or documented."""
+"""Errors as bytes: the six forms, each as it was recorded or documented."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ NOW = parse_datetime("2026-08-03T10:15:32Z")
 REQUEST_ID = "7c3b01c2-0002-006a-1999-63305d000000"
 TODAY = Version("2019-02-02", "2019-02-02")
 OF_ATOM = Version("2014-02-14", "2014-02-14")
+OF_2011 = Version("2011-08-18", "2011-08-18")
 OF_2008 = Version(None, OLDEST)
 NAMESPACE = "http://schemas.microsoft.com/ado/2007/08/dataservices/metadata"
 LINES = f"\nRequestId:{REQUEST_ID}\nTime:2026-08-03T10:15:32.0000000Z"
@@ -70,10 +71,11 @@ def test_json_of_the_front_end_names_no_level(level: Format, error: ServiceError
     assert body == expected
 
 
+@pytest.mark.parametrize("version", [TODAY, OF_ATOM])
 @pytest.mark.parametrize("wanted", FORMATS_THAT_ARE_NOT_JSON)
-def test_xml_of_the_engine_in_one_line(wanted: Format) -> None:
-    """Recorded 2019-07-07: what has no usable Accept."""
-    assert write(ResourceNotFound(), wanted) == (
+def test_xml_of_the_engine_in_one_line(wanted: Format, version: Version) -> None:
+    """Recorded 2019-07-07: what has no usable Accept; and 2014-02-14: Atom."""
+    assert write(ResourceNotFound(), wanted, version) == (
         "application/xml;charset=utf-8",
         f'<?xml version="1.0" encoding="utf-8"?><error xmlns="{NAMESPACE}"><code>ResourceNotFound</code>'
         f'<message xml:lang="en-US">The specified resource does not exist.{LINES}</message></error>',
@@ -81,10 +83,11 @@ def test_xml_of_the_engine_in_one_line(wanted: Format) -> None:
 
 
 @pytest.mark.parametrize("wanted", FORMATS_THAT_ARE_NOT_JSON)
-def test_xml_of_versions_with_atom_is_indented(wanted: Format) -> None:
-    assert write(TableAlreadyExists(), wanted, OF_ATOM) == (
+def test_xml_of_the_first_versions_is_indented(wanted: Format) -> None:
+    """Recorded 2011-08-18: CRLF around the elements, and no byte order mark."""
+    assert write(TableAlreadyExists(), wanted, OF_2011) == (
         "application/xml",
-        '\ufeff<?xml version="1.0" encoding="utf-8" standalone="yes"?>\r\n'
+        '<?xml version="1.0" encoding="utf-8" standalone="yes"?>\r\n'
         f'<error xmlns="{NAMESPACE}">\r\n'
         "  <code>TableAlreadyExists</code>\r\n"
         f'  <message xml:lang="en-US">The table specified already exists.{LINES}</message>\r\n'

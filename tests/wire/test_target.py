@@ -111,6 +111,19 @@ class TestAddress:
     def test_scheme_is_that_of_the_connection(self) -> None:
         assert address_of("/devstoreaccount1/Tables", is_secure=True).base == f"https://{LOCAL}/devstoreaccount1"
 
+    @pytest.mark.parametrize(
+        ("host", "is_secure", "base"),
+        [
+            (f"contoso.{SUFFIX}:443", True, f"https://contoso.{SUFFIX}"),
+            (f"contoso.{SUFFIX}:80", False, f"http://contoso.{SUFFIX}"),
+            (f"contoso.{SUFFIX}:443", False, f"http://contoso.{SUFFIX}:443"),
+            (f"contoso.{SUFFIX}:80", True, f"https://contoso.{SUFFIX}:80"),
+            ("127.0.0.1:80", False, "http://127.0.0.1/devstoreaccount1"),
+        ],
+    )
+    def test_port_of_the_scheme_is_left_out(self, host: str, is_secure: bool, base: str) -> None:
+        assert address_of("/devstoreaccount1/Tables", host, is_secure=is_secure).base == base
+
     def test_batch_at_the_root(self) -> None:
         """The clients of 2013 name the account in the Authorization header alone."""
         expected = Address("devstoreaccount1", False, True, LOCAL_BASE, "/$batch", "/$batch", "")

@@ -1,7 +1,7 @@
-"""Errors as bytes. The service has five forms, by layer, version and what the client can read.
+"""Errors as bytes. The service has six forms, by layer, version and what the client can read.
 
-All were recorded but for one: what versions with Atom answer is in the documents of 2008, and only with a byte order
-mark and CRLF at the ends of lines has it the length that is stated there, 258 bytes.
+All were recorded but for one: what the protocol of 2008 answers is in its documents, and only with a byte order mark
+and CRLF at the ends of lines has it the length that is stated there, 258 bytes.
 """
 
 from rowkey.errors import Layer, ServiceError
@@ -9,10 +9,10 @@ from rowkey.model.datetimes import format_datetime_padded
 from rowkey.model.entity import json_string
 from rowkey.payload.xml_output import escape_text
 from rowkey.wire.media import Format, content_type
-from rowkey.wire.version import JSON_ONLY_SINCE, Version
+from rowkey.wire.version import COMPACT_ATOM_SINCE, Version
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-"""At the beginning of indented XML, though not in the part of a batch."""
+"""At the beginning of indented XML, though not where the version had a name (recorded of 2011-08-18), nor in a part."""
 
 _NAMESPACE = "http://schemas.microsoft.com/ado/2007/08/dataservices/metadata"
 
@@ -27,7 +27,7 @@ def write_error(
         text = f"{text}\nRequestId:{request_id}\nTime:{format_datetime_padded(now)}"
     is_front_end = error.layer in (Layer.FRONT_END, Layer.BARE_FRONT_END)
     if error.layer is Layer.HEADER:
-        return "application/xml", _indented(error.code, text)
+        return "application/xml", BYTE_ORDER_MARK + _indented(error.code, text)
     if wanted.is_json:
         body = f'{{"odata.error":{{"code":"{error.code}","message":{{"lang":"en-US","value":{json_string(text)}}}}}}}'
         return "application/json" if is_front_end else content_type(wanted), body.encode("utf-8")
@@ -36,8 +36,8 @@ def write_error(
             f'<?xml version="1.0" encoding="utf-8"?><m:error xmlns:m="{_NAMESPACE}"><m:code>{error.code}</m:code>'
             f'<m:message xml:lang="en-US">{escape_text(text)}</m:message></m:error>'
         ).encode()
-    if version.date < JSON_ONLY_SINCE:
-        return "application/xml", _indented(error.code, text)
+    if version.date < COMPACT_ATOM_SINCE:
+        return "application/xml", (b"" if version.text else BYTE_ORDER_MARK) + _indented(error.code, text)
     return "application/xml;charset=utf-8", (
         f'<?xml version="1.0" encoding="utf-8"?><error xmlns="{_NAMESPACE}"><code>{error.code}</code>'
         f'<message xml:lang="en-US">{escape_text(text)}</message></error>'
@@ -52,4 +52,4 @@ def _indented(code: str, text: str) -> bytes:
         f'  <message xml:lang="en-US">{escape_text(text)}</message>',
         "</error>",
     )
-    return BYTE_ORDER_MARK + "\r\n".join(lines).encode("utf-8")
+    return "\r\n".join(lines).encode("utf-8")

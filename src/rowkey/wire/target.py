@@ -63,12 +63,11 @@ def read_address(request: Request, accounts: frozenset[str], *, signer: str | No
             raise RequestUrlFailedToParse
         host, target = absolute[1], absolute[2] if absolute[2].startswith("/") else "/" + absolute[2]
     path, _, query = target.partition("?")
-    scheme = "https" if request.is_secure else "http"
-    account, is_secondary = _read_host(host, accounts)
+    account, is_secondary, root = _read_host(host, request.is_secure, accounts)
     if account is not None:
-        return Address(account, is_secondary, False, f"{scheme}://{host}", path, path, query)
+        return Address(account, is_secondary, False, root, path, path, query)
     segment, slash, rest = path[1:].partition("/")
-    base = f"{scheme}://{host}/{segment}"
+    base = f"{root}/{segment}"
     if segment in accounts:
         return Address(segment, False, True, base, path, "/" + rest, query)
     account = segment.removesuffix(SECONDARY)
@@ -78,20 +77,24 @@ def read_address(request: Request, accounts: frozenset[str], *, signer: str | No
             rest = rest[len(account) + 1 :]
         return Address(account, True, True, base, path, "/" + rest, query)
     if signer is not None and signer in accounts and not slash and segment.startswith("$"):
-        return Address(signer, False, True, f"{scheme}://{host}/{signer}", path, path, query)
+        return Address(signer, False, True, f"{root}/{signer}", path, path, query)
     raise ResourceNotFound(layer=Layer.FRONT_END)
 
 
 @lru_cache(maxsize=256)
-def _read_host(host: str, accounts: frozenset[str]) -> tuple[str | None, bool]:
-    """The account that a host names, None in path style, and whether it names the secondary."""
+def _read_host(host: str, is_secure: bool, accounts: frozenset[str]) -> tuple[str | None, bool, str]:
+    """The account that a host names, None in path style, whether it names the secondary, and the URL of the host.
+
+    The scheme's own port is left out of the URL (recorded: old clients in JavaScript always send it).
+    """
     if not host:
         raise HostInformationNotPresent
     if not _HOST.fullmatch(host):
         raise InvalidUri
     label = host.partition(".")[0].lower()
     account = label.removesuffix(SECONDARY)
-    return (account, label != account) if account in accounts else (None, False)
+    root = f"https://{host.removesuffix(':443')}" if is_secure else f"http://{host.removesuffix(':80')}"
+    return (account, label != account, root) if account in accounts else (None, False, root)
 
 
 class ResourceKind(Enum):
