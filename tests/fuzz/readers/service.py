@@ -48,12 +48,13 @@ class _Served:
             digest = hmac.digest(DEVELOPMENT_ACCOUNT.keys[0], text.encode("utf-8"), "sha256")
             headers["authorization"] = f"SharedKey {ACCOUNT}:{b64encode(digest).decode()}"
         coroutine = self.service.handle(request)
-        try:
-            coroutine.send(None)
-        except StopIteration as done:
-            response: Response = done.value
-            return response
-        raise AssertionError("the store in memory has suspended")
+        while True:
+            try:
+                awaited = coroutine.send(None)
+            except StopIteration as done:
+                response: Response = done.value
+                return response
+            assert awaited is None, "the store in memory lets others through, and waits for nothing"
 
 
 _served: list[_Served] = []
