@@ -14,7 +14,7 @@ from rowkey.server.reader import FEED_BYTES_MAX, RequestReader
 STREAM = (
     b"GET /a HTTP/1.1\r\nHost: here\r\nX: y\r\nX: z\r\n\r\n"
     b"POST /b HTTP/1.1\r\nHost: here\r\nContent-Length: 5\r\n\r\nhello"
-    b"PUT /c HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n1\r\nd\r\n0\r\nT: u\r\n\r\n"
+    b"PUT /c HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n1\r\nd\r\n0\r\nffffffff: u\r\n\r\n"
     b"MERGE /d HTTP/1.1\r\nHost: here\r\nConnection: upgrade\r\nUpgrade: h2c\r\nContent-Length: 2\r\n\r\nhi"
     b"DELETE /e HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\nrest"
 )

@@ -205,7 +205,7 @@ class Connection(asyncio.Protocol):
 
     # From bytes to answers.
 
-    def _read(self, data: bytes | memoryview) -> None:
+    def _read(self, data: bytes) -> None:
         try:
             self._reader.feed(data)
         except ServiceError as refusal:
@@ -322,7 +322,7 @@ class Connection(asyncio.Protocol):
             return  # whoever ends that comes here again
         data, self._backlog = self._backlog[:FEED_BYTES_MAX], self._backlog[FEED_BYTES_MAX:]
         if data:
-            self._read(data)
+            self._read(bytes(data))
         self._advance()
 
     def _hold_back(self) -> None:

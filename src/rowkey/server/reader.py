@@ -16,6 +16,7 @@ from collections.abc import Callable
 import httptools
 
 from rowkey.errors import HostInformationNotPresent, InvalidHttpVerb, RequestBodyTooLarge, RequestUrlFailedToParse
+from rowkey.server.chunk_sizes import ChunkSizes
 from rowkey.server.limits import Limits
 from rowkey.server.refusals import ExpectationFailed, HeadTooLarge, MalformedRequest
 from rowkey.wire.request import Request
@@ -33,6 +34,8 @@ _NAMES: dict[bytes, str] = {}
 _NAMES_MAX = 1024
 _NO_PARSER = httptools.HttpRequestParser(object())
 """Stands where the parser of a closed connection stood."""
+_MAYBE_CHUNKED = b"ransfer-"
+"""In what arrives, a sign of Transfer-Encoding: the sizes of chunks are looked at, for which it is read by lines."""
 _METHODS = {verb.encode(): verb for verb in ("GET", "POST", "PUT", "PATCH", "MERGE", "DELETE", "HEAD", "OPTIONS")}
 
 
@@ -44,12 +47,14 @@ class RequestReader:
 
     __slots__ = (
         "_body_bytes",
+        "_chunk_sizes",
         "_chunks",
         "_fed",
         "_free_bytes",
         "_headers",
         "_headers_max",
         "_hold",
+        "_is_line_by_line",
         "_is_secure",
         "_keep",
         "_limits",
@@ -85,6 +90,8 @@ class RequestReader:
         self._upgrading: Request | None = None
         self._persistence = self._keep = KEEP
         self._chunks: list[bytes] = []
+        self._chunk_sizes: ChunkSizes | None = None
+        self._is_line_by_line = False
         self._body_bytes = 0
         self._fed = 0
         self.complete: deque[tuple[Request, str]] = deque()
@@ -123,8 +130,29 @@ class RequestReader:
         self.is_finished = True
         self.complete.clear()
 
-    def feed(self, data: bytes | memoryview) -> None:
-        """Read what has arrived, at most FEED_BYTES_MAX; raises the ServiceError that ends the connection."""
+    def feed(self, data: bytes) -> None:
+        """Read what has arrived, at most FEED_BYTES_MAX; raises the ServiceError that ends the connection.
+
+        llhttp takes all of it at once, but for heads that may announce chunks: line by line, it is known where these
+        begin.
+        """
+        if self._chunk_sizes is None and _MAYBE_CHUNKED not in data:
+            self._feed(data)
+            return
+        while data and not self.is_finished:
+            sizes = self._chunk_sizes
+            self._is_line_by_line = sizes is not None or not self.is_in_body
+            if not self._is_line_by_line:
+                length = len(data)
+            elif sizes is None or sizes.is_over:
+                length = data.find(b"\n") + 1 or len(data)
+            else:
+                length = sizes.pass_over(data)
+            self._feed(data[:length])
+            data = data[length:]
+        self._is_line_by_line = False
+
+    def _feed(self, data: bytes) -> None:
         while not self.is_finished:
             upgraded = -1
             try:
@@ -140,7 +168,7 @@ class RequestReader:
                 return
             # Not while the exception is being handled: it would become the context of the next one.
             self._go_on_without_upgrade()
-            data = bytes(data[upgraded:])
+            data = data[upgraded:]
 
     def _count_unfinished(self, size: int) -> None:
         """Bound what is held of a message that has not ended: its head, or what a chunked body has between its data."""
@@ -210,6 +238,8 @@ class RequestReader:
             raise RequestBodyTooLarge
         if "transfer-encoding" in headers:
             _check_transfer_encoding(parser, headers)
+            if self._is_line_by_line:
+                self._chunk_sizes = ChunkSizes(self._limits.body_bytes_max)
         self.is_continue_due = "expect" in headers and _is_continue_expected(parser, headers)
         if "upgrade" in headers and parser.should_upgrade():
             self._upgrading = request
@@ -245,7 +275,7 @@ class RequestReader:
         request = self._request
         if request is None:
             return  # llhttp's end of a request with `Upgrade`; ours is still to come
-        self._request = None
+        self._request = self._chunk_sizes = None
         if self._body_bytes:
             chunks = self._chunks
             request.body = chunks[0] if len(chunks) == 1 else b"".join(chunks)
