@@ -41,6 +41,18 @@ def test_cuts_make_no_difference(cuts: list[int]) -> None:
     assert read(*(STREAM[start:end] for start, end in pairwise(edges))) == WHOLE
 
 
+TOO_LARGE = (
+    b"POST /b HTTP/1.1\r\nHost: here\r\nContent-Length: 5\r\n\r\nhello"
+    b"PUT /c HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\nffffffffffffffff\r\nd"
+)
+
+
+@given(st.lists(st.integers(0, len(TOO_LARGE)), max_size=20))
+def test_cuts_do_not_hide_the_size_of_a_chunk(cuts: list[int]) -> None:
+    edges = [0, *sorted(cuts), len(TOO_LARGE)]
+    assert refusal_of(*(TOO_LARGE[start:end] for start, end in pairwise(edges))) == 413
+
+
 @given(st.lists(st.tuples(st.integers(0, len(STREAM) - 1), st.binary(max_size=3)), min_size=1, max_size=5), st.data())
 def test_damage_is_read_or_refused(damages: list[tuple[int, bytes]], data: st.DataObject) -> None:
     stream = bytearray(STREAM)

@@ -10,6 +10,7 @@ The callbacks run once or more for every request and are written for speed: one 
 seen before, no object that is not part of the `Request`, no look at a header that is seldom sent unless it was sent.
 """
 
+import sys
 from collections import deque
 from collections.abc import Callable
 
@@ -34,8 +35,8 @@ _NAMES: dict[bytes, str] = {}
 _NAMES_MAX = 1024
 _NO_PARSER = httptools.HttpRequestParser(object())
 """Stands where the parser of a closed connection stood."""
-_MAYBE_CHUNKED = b"ransfer-"
-"""In what arrives, a sign of Transfer-Encoding: the sizes of chunks are looked at, for which it is read by lines."""
+_CHUNKS_SIGN = b"ransfer-"
+"""Without it no head has a Transfer-Encoding, as clients write it."""
 _METHODS = {verb.encode(): verb for verb in ("GET", "POST", "PUT", "PATCH", "MERGE", "DELETE", "HEAD", "OPTIONS")}
 
 
@@ -51,6 +52,7 @@ class RequestReader:
         "_chunks",
         "_fed",
         "_free_bytes",
+        "_head_end",
         "_headers",
         "_headers_max",
         "_hold",
@@ -94,6 +96,7 @@ class RequestReader:
         self._is_line_by_line = False
         self._body_bytes = 0
         self._fed = 0
+        self._head_end = b""
         self.complete: deque[tuple[Request, str]] = deque()
         self.is_continue_due = False
         """The client waits for `100 Continue` before it sends the body of the request that is being read."""
@@ -136,21 +139,24 @@ class RequestReader:
         llhttp takes all of it at once, but for heads that may announce chunks: line by line, it is known where these
         begin.
         """
-        if self._chunk_sizes is None and _MAYBE_CHUNKED not in data:
+        if self._chunk_sizes is None and _CHUNKS_SIGN not in (self._head_end + data if self._head_end else data):
             self._feed(data)
             return
+        self._is_line_by_line = True
         while data and not self.is_finished:
-            sizes = self._chunk_sizes
-            self._is_line_by_line = sizes is not None or not self.is_in_body
-            if not self._is_line_by_line:
-                length = len(data)
-            elif sizes is None or sizes.is_over:
-                length = data.find(b"\n") + 1 or len(data)
-            else:
-                length = sizes.pass_over(data)
+            length = self._length_of_next(data)
             self._feed(data[:length])
             data = data[length:]
         self._is_line_by_line = False
+
+    def _length_of_next(self, data: bytes) -> int:
+        """How much of this is a line of a head, or belongs to the body."""
+        sizes, request = self._chunk_sizes, self._request
+        if sizes is not None and not sizes.is_over:
+            return sizes.pass_over(data)
+        if sizes is None and request is not None:
+            return int(request.headers.get("content-length", sys.maxsize)) - self._body_bytes
+        return data.find(b"\n") + 1 or len(data)
 
     def _feed(self, data: bytes) -> None:
         while not self.is_finished:
@@ -163,19 +169,22 @@ class RequestReader:
                 if not self.is_finished:  # otherwise: data after `Connection: close`
                     raise _refusal(error) from None
             if self._target or self._request is not None:
-                self._count_unfinished(len(data))
+                self._count_unfinished(data)
             if upgraded < 0:
                 return
             # Not while the exception is being handled: it would become the context of the next one.
             self._go_on_without_upgrade()
             data = data[upgraded:]
 
-    def _count_unfinished(self, size: int) -> None:
+    def _count_unfinished(self, data: bytes) -> None:
         """Bound what is held of a message that has not ended: its head, or what a chunked body has between its data."""
-        self._fed += size
+        self._fed += len(data)
         self._needs_check = True
         if self._fed > self._limits.head_bytes_max + FEED_BYTES_MAX or len(self._headers) > self._headers_max:
             raise HeadTooLarge
+        if self._target:
+            head = self._head_end + data
+            self._head_end = _CHUNKS_SIGN if _CHUNKS_SIGN in head else head[-len(_CHUNKS_SIGN) :]
 
     def _go_on_without_upgrade(self) -> None:
         """Read a request with an `Upgrade` header as if it had none, which a server may (RFC 9110, 7.8).
@@ -254,6 +263,7 @@ class RequestReader:
         if size > self._limits.head_bytes_max or len(headers) + self._repeated > self._headers_max:
             raise HeadTooLarge
         self._fed = self._repeated = 0
+        self._head_end = b""
         self._needs_check = False
 
     def on_body(self, part: bytes) -> None:
