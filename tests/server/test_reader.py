@@ -53,6 +53,17 @@ def test_cuts_do_not_hide_the_size_of_a_chunk(cuts: list[int]) -> None:
     assert refusal_of(*(TOO_LARGE[start:end] for start, end in pairwise(edges))) == 413
 
 
+def test_what_follows_a_body_whose_chunks_are_not_followed_is_read() -> None:
+    """A name in capitals is no sign of chunks, so nobody knows where in a packet that body ends."""
+    chunked = b"PUT /c HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\n"
+    first, second = read(
+        chunked.replace(b"Transfer-Encoding", b"TRANSFER-ENCODING"),
+        b"3\r\nabc\r\n0\r\n\r\n" + chunked + b"9\r\na",
+        b"ffffffff\r\n0\r\n\r\n",
+    )
+    assert (first[0].body, second[0].body) == (b"abc", b"affffffff")  # type: ignore[attr-defined]
+
+
 @given(st.lists(st.tuples(st.integers(0, len(STREAM) - 1), st.binary(max_size=3)), min_size=1, max_size=5), st.data())
 def test_damage_is_read_or_refused(damages: list[tuple[int, bytes]], data: st.DataObject) -> None:
     stream = bytearray(STREAM)

@@ -142,15 +142,17 @@ class RequestReader:
         if self._chunk_sizes is None and _CHUNKS_SIGN not in (self._head_end + data if self._head_end else data):
             self._feed(data)
             return
-        self._is_line_by_line = True
         while data and not self.is_finished:
             length = self._length_of_next(data)
+            self._is_line_by_line = length <= len(data)
             self._feed(data[:length])
             data = data[length:]
         self._is_line_by_line = False
 
     def _length_of_next(self, data: bytes) -> int:
-        """How much of this is a line of a head, or belongs to the body."""
+        """How much of this is a line of a head, or belongs to the body: more than there is where it does not end here,
+        or nobody knows where.
+        """
         sizes, request = self._chunk_sizes, self._request
         if sizes is not None and not sizes.is_over:
             return sizes.pass_over(data)
