@@ -1,4 +1,4 @@
-"""Databases for the tests of the PostgreSQL store: one for each test file."""
+"""Databases for the tests of the PostgreSQL store: one for each test file, and servers for those that harm them."""
 
 from __future__ import annotations
 
@@ -25,3 +25,15 @@ def empty_database(postgres: Postgres, database: str) -> str:
     """The same without tables and settings."""
     empty(postgres, database)
     return database
+
+
+@pytest.fixture
+def own_postgres() -> Iterator[Postgres]:
+    """A server that the test may stop and configure."""
+    server = Postgres()
+    try:
+        server.init()
+        server.start()
+        yield server
+    finally:
+        server.close()
