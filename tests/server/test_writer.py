@@ -20,6 +20,7 @@ HEADS = [
     (Response(304), CLOSE, b"HTTP/1.1 304 Not Modified\r\nConnection: close\r\n\r\n"),
     (Response(400, phrase="Own words."), KEEP, b"HTTP/1.1 400 Own words.\r\nContent-Length: 0\r\n\r\n"),
     (Response(400, phrase="Zwölf – x"), KEEP, b"HTTP/1.1 400 Zw\xf6lf ? x\r\nContent-Length: 0\r\n\r\n"),
+    (Response(400, phrase="at 'a\0\x1f\x7f\t'"), KEEP, b"HTTP/1.1 400 at 'a    '\r\nContent-Length: 0\r\n\r\n"),
     (Response(400, phrase="a\r\nB: c"), KEEP, b"HTTP/1.1 400 a  B: c\r\nContent-Length: 0\r\n\r\n"),
     (Response(200, [("A", "b\r\nC: d")]), KEEP, b"HTTP/1.1 200 OK\r\nA: b  C: d\r\nContent-Length: 0\r\n\r\n"),
     (Response(200, [("A", "b\nC: d")]), KEEP, b"HTTP/1.1 200 OK\r\nA: b C: d\r\nContent-Length: 0\r\n\r\n"),

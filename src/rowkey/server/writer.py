@@ -29,7 +29,11 @@ def format_head(response: Response, persistence: str) -> bytes:
 
 
 def _one_line(text: str) -> str:
-    return text.rstrip("\r\n").replace("\r", " ").replace("\n", " ")
+    return text.rstrip("\r\n").translate(_CONTROLS)
+
+
+_CONTROLS = dict.fromkeys((*range(0x20), 0x7F), " ")
+"""RFC 9112, 4: a reason phrase has none of these; the service's quote what the client wrote, such as a `$filter`."""
 
 
 def _status_line(status: int) -> str:
