@@ -7,6 +7,7 @@ on the loopback address and on a socket in its folder.
 from __future__ import annotations
 
 import asyncio
+import atexit
 import ctypes
 import os
 import shutil
@@ -80,8 +81,8 @@ class Postgres:
         return self.url(name)
 
     def init(self) -> None:
-        """Make an empty database cluster."""
-        self.run("initdb", "-D", str(self.data), "-U", SUPERUSER, "-A", "trust", "--no-sync", "-E", "UTF8")
+        """Make an empty database cluster: a copy, since `initdb` takes a second or two."""
+        self.run("/bin/cp", "-a", str(_empty_cluster()), str(self.data))
         self._configure()
 
     def copy_of(self, primary: Postgres, name: str) -> None:
@@ -176,6 +177,15 @@ class Postgres:
     def sql(self, text: str, database: str = "postgres") -> str:
         """Run a statement with `psql`."""
         return self.run("psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", self.url(database), "-c", text)
+
+
+@cache
+def _empty_cluster() -> Path:
+    """The folder of a database cluster as `initdb` makes it."""
+    server = Postgres()
+    atexit.register(server.close)
+    server.run("initdb", "-D", str(server.data), "-U", SUPERUSER, "-A", "trust", "--no-sync", "-E", "UTF8")
+    return server.data
 
 
 def free_port() -> int:

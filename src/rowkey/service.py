@@ -12,7 +12,7 @@ import itertools
 import logging
 import secrets
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import lru_cache
 
 from rowkey.auth.bearer import BEARER_SINCE, BearerAuthority
@@ -36,7 +36,6 @@ from rowkey.model.access_policy import AccessPolicy
 from rowkey.model.datetimes import now_ticks
 from rowkey.model.rights import Grant
 from rowkey.observe.analytics import Analytics
-from rowkey.observe.health import Health
 from rowkey.observe.transaction import Transaction
 from rowkey.odata.options import read_timeout, verify_options
 from rowkey.operations.operation import Operation
@@ -69,6 +68,9 @@ from rowkey.wire.version import ERROR_CODE_HEADER_SINCE, Version, choose_version
 
 log = logging.getLogger(__name__)
 
+Page = Callable[[Request], Awaitable[Response | None]]
+"""Answers requests for something beside the accounts; None for any other."""
+
 _TUNNELLED = frozenset({"MERGE", "PUT", "DELETE", "PATCH"})
 _MADE_BY_POST = frozenset({ResourceKind.TABLES, ResourceKind.ENTITIES})
 
@@ -83,14 +85,16 @@ class Service:
         *,
         bearer: BearerAuthority | None = None,
         analytics: Analytics | None = None,
-        health: Health | None = None,
+        pages: Sequence[Page] = (),
         observers: Sequence[Callable[[Transaction], None]] = (),
     ) -> None:
-        """`observers` are told of every request that was answered, but for those to `health`."""
+        """`pages` answer where a target names no account, the first that knows it; `observers` are told of every
+        request that was answered, but for those.
+        """
         self._store = store
         self._is_compressing = settings.compress
         self._analytics = analytics
-        self._health = health
+        self._pages = pages
         self._observers = observers
         self._bearer = bearer
         self._keys = {account.name: [SigningKey(key) for key in account.keys] for account in settings.accounts.values()}
@@ -131,10 +135,11 @@ class Service:
             response.headers = common_headers(request, terms.version, request_id, response.layer) + response.headers
         except ServiceError as error:
             failure = type(error)
-            if address is None and self._health is not None:
-                probed = await self._health.answer(request)
-                if probed is not None:
-                    return probed
+            if address is None:
+                for answer in self._pages:
+                    page = await answer(request)
+                    if page is not None:
+                        return page
             if "comp" in options and error.layer in (Layer.ENGINE, Layer.LIBRARY):
                 error.layer = Layer.FRONT_END  # which alone looks after these addresses
             response = _refuse(error, request, terms, request_id, now, call)

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import json
 import queue
-import shutil
-import subprocess
 import threading
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -19,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from azure.data.tables import TableCorsRule
 
+from tests.browser import SECONDS_MAX, needs_browser, open_browser
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -27,17 +27,7 @@ if TYPE_CHECKING:
     from tests.conftest import Server
 
 PAGE = Path(__file__).parent / "browser" / "page.html"
-SECONDS_MAX = 60
 
-BROWSERS = ("chromium", "google-chrome-stable", "google-chrome", "chromium-browser")
-BROWSER = next((path for path in map(shutil.which, BROWSERS) if path), None)
-OPTIONS = (
-    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-quic", "--no-first-run"),
-    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-)
-needs_browser = pytest.mark.skipif(
-    BROWSER is None, reason="the test needs Chromium: run `apt-get install chromium`, or `make chromium` as root"
-)
 pytestmark = needs_browser
 
 REFUSED = {"error": "TypeError"}
@@ -74,17 +64,12 @@ class PageServer:
 
     def visit(self, host: str = "127.0.0.1") -> list[dict[str, Any]]:
         """Load the page in a browser; what it saw of each answer."""
-        assert BROWSER is not None
-        with (self.folder / "browser.log").open("wb") as log:
-            command = [BROWSER, *OPTIONS, f"--user-data-dir={self.folder / 'profile'}", f"{self.origin(host)}/"]
-            browser = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
-        try:
-            return self.answers.get(timeout=SECONDS_MAX)
-        except queue.Empty:
-            pytest.fail(f"the page did not report:\n{(self.folder / 'browser.log').read_text(errors='replace')}")
-        finally:
-            browser.terminate()
-            browser.wait(SECONDS_MAX)
+        with open_browser(self.folder, f"{self.origin(host)}/"):
+            try:
+                return self.answers.get(timeout=SECONDS_MAX)
+            except queue.Empty:
+                log = self.folder / "browser.log"
+                pytest.fail(f"the page did not report:\n{log.read_text(errors='replace')}")
 
 
 @pytest.fixture

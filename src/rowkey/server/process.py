@@ -16,6 +16,7 @@ from pathlib import Path
 
 from rowkey.auth.bearer import BearerAuthority
 from rowkey.config import HOST, Bearer, Settings, is_readable_by_others
+from rowkey.explorer.page import show_explorer
 from rowkey.observe.analytics import Analytics
 from rowkey.observe.health import Health, no_trouble
 from rowkey.server.allocator import hold_freed_memory
@@ -108,7 +109,12 @@ async def serve_store(
         stack.push_async_callback(analytics.close)
         monitor = Monitor(settings, health)
         service = Service(
-            settings, store, bearer=bearer, analytics=analytics, health=health, observers=monitor.observers()
+            settings,
+            store,
+            bearer=bearer,
+            analytics=analytics,
+            pages=(health.answer, show_explorer),
+            observers=monitor.observers(),
         )
         listener = Listener(service)
         monitor.add(*listener_gauges(listener), *([] if settings.data is None else [data_gauge(settings.data)]))

@@ -52,6 +52,7 @@ _PHRASES = {
     201: "Created",
     202: "Accepted",
     204: "No Content",
+    302: "Found",
     304: "Not Modified",
     400: "Bad Request",
     401: "Unauthorized",
