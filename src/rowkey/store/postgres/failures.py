@@ -7,7 +7,8 @@ success, with a warning, while it is on one disk only.
 
 A coordinator of Citus says with the same codes that it has lost a connection to another node, and keeps ours. Nothing
 happened there either where that connection was not even made: a statement is sent over one that is open (Citus 13,
-`ConnectionStateMachine` in `adaptive_executor.c`).
+`ConnectionStateMachine` in `adaptive_executor.c`). But a call that it has handed on is committed by the other node, and
+when it is cancelled while it waits for that, it knows no more than we do.
 """
 
 import re
@@ -34,8 +35,13 @@ _UNREACHED = re.compile(
 """What Citus says of a node that it could not connect to; libpq says the second half, of nothing but connecting."""
 _SHARD_HAS_MOVED = re.compile(r'could not find valid entry for shard |relation ".*_\d{6,}" does not exist')
 """What Citus says while it moves a shard, and a node that has given one away: shards are numbered from 102008 on."""
+_SAID_BY_NODE = "while executing command on "
+"""What Citus adds to the context of an error that another node has sent."""
 IN_DOUBT = frozenset({"01000", "57P01", "57P02"})
 """Warnings after which a write is on this server's disk, and perhaps on no other."""
+
+ERRORS = asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError
+"""What the database, or the way to it, may raise."""
 
 
 class SegmentGone(Exception):
@@ -52,6 +58,11 @@ def is_lost(error: BaseException) -> bool:
     if isinstance(error, ValueError):  # an argument that asyncpg cannot send
         return False
     return isinstance(error, asyncpg.InterfaceError | asyncpg.InternalClientError | OSError)
+
+
+def is_cancelled_in_doubt(error: asyncpg.PostgresError) -> bool:
+    """Whether a coordinator of Citus was cancelled itself, rather than the node that it has handed a write to."""
+    return error.sqlstate == "57014" and _SAID_BY_NODE not in (error.context or "")
 
 
 def is_transient(error: BaseException) -> bool:

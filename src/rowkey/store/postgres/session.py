@@ -8,7 +8,7 @@ import asyncpg
 from asyncpg.connect_utils import SessionAttribute
 
 from rowkey.store.postgres import statements
-from rowkey.store.postgres.failures import IN_DOUBT, is_lost
+from rowkey.store.postgres.failures import IN_DOUBT, is_cancelled_in_doubt, is_lost
 
 Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
 Statement: TypeAlias = "asyncpg.prepared_stmt.PreparedStatement[asyncpg.Record]"
@@ -35,8 +35,9 @@ class Session:
     `may_have_written` says of the job, once it has failed, whether a write was sent and never answered.
     """
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, *, is_sharded: bool) -> None:
         self._connection = connection
+        self._is_sharded = is_sharded
         self._prepared: dict[str, Statement] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._loop = asyncio.get_running_loop()
@@ -51,10 +52,11 @@ class Session:
         connection = await connect(url)
         try:
             await connection.execute(statements.SESSION)
+            is_sharded = await connection.fetchval(statements.IS_SHARDED)
         except BaseException:
             connection.terminate()
             raise
-        return cls(connection)
+        return cls(connection, is_sharded=is_sharded)
 
     @property
     def is_open(self) -> bool:
@@ -84,7 +86,8 @@ class Session:
             rows = await statement.fetch(*arguments)
         except asyncpg.PostgresError as error:
             # The server has answered, and so the transaction is undone, unless it could not finish what it said.
-            self.may_have_written = is_lost(error) or self._is_in_doubt
+            is_in_doubt = self._is_in_doubt or (self._is_sharded and is_cancelled_in_doubt(error))
+            self.may_have_written = is_in_doubt or is_lost(error)
             raise
         if self._is_in_doubt:
             raise asyncpg.ConnectionDoesNotExistError("the commit was not confirmed by the standbys")

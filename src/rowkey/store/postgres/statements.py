@@ -8,7 +8,7 @@ statement runs on the one node that has the segment.
 # Plans do not follow statistics, which are wrong for a table that has just begun to grow: every statement here is a
 # walk along an index, whatever its parameters, and planned once for each connection; but Citus chooses the node by the
 # parameters. A commit waits for the standbys as the database is set up to, but never for less than its own disk: an
-# answered write is on disk.
+# answered write is on disk. A coordinator of Citus must not give up waiting for a node that commits.
 _PLANS = {
     "enable_seqscan": "off",
     "enable_bitmapscan": "off",
@@ -22,9 +22,13 @@ SESSION = f"""
 {"".join(f"SET {name} = {value};" for name, value in _PLANS.items())}
 SELECT set_config('plan_cache_mode', CASE WHEN is_sharded THEN 'force_custom_plan' ELSE 'force_generic_plan' END, false)
 FROM rowkey.schema_version;
+SELECT set_config(name, '0', false)
+FROM rowkey.schema_version, pg_settings
+WHERE is_sharded AND name IN ('statement_timeout', 'transaction_timeout');
 SELECT set_config('synchronous_commit', 'on', false)
 WHERE current_setting('synchronous_commit') IN ('off', 'local');
 """
+IS_SHARDED = "SELECT is_sharded FROM rowkey.schema_version"
 
 # Citus connects to its other nodes as the same user, to a database of the same name, and takes nothing along of what a
 # session is set to. So there it is what that user's sessions begin with. A commit there waits for the standbys as the
