@@ -8,20 +8,25 @@ import shutil
 import sqlite3
 import stat
 import sys
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+import apsw
 import pytest
 
 from rowkey.cli import main
 from rowkey.model.entity import Key
-from rowkey.store.embedded.folder import DATABASE_NAME
+from rowkey.repair import FAILURE_EXIT_CODE
+from rowkey.store.embedded.checksums import load_page_checksums
+from rowkey.store.embedded.folder import DATABASE_NAME, LOCK_NAME, DataFolder
 from rowkey.store.embedded.mark import MARK_NAME, log_of
 from rowkey.store.embedded.store import EmbeddedStore
 from rowkey.store.testing.samples import delete, insert, int32, string
+from tests.places import enlarge, leave_no_room, small_disk, without_privileges
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 PAGE = 4096
 
@@ -35,11 +40,18 @@ def umask() -> Iterator[None]:
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path: Path, filled: Path) -> Path:
     """A data folder with a table of entities, some of them large, an index, and settings."""
+    return shutil.copytree(filled, tmp_path / "data")
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What tests have a copy of."""
+    path = tmp_path_factory.mktemp("filled") / "data"
 
     async def fill() -> None:
-        store = EmbeddedStore.open(tmp_path / "data")
+        store = EmbeddedStore.open(path)
         table = await store.create_table("account", "Things")
         for number in range(100):
             text = string("x" * (9000 if number % 5 == 0 else 100))
@@ -51,7 +63,7 @@ def folder(tmp_path: Path) -> Path:
         await store.close()
 
     asyncio.run(fill())
-    return tmp_path / "data"
+    return path
 
 
 def read(folder: Path) -> tuple[list[str | None], str]:
@@ -242,3 +254,111 @@ async def test_a_folder_in_use_is_not_looked_at(folder: Path, capsys: pytest.Cap
     assert main(["check", str(folder)]) == 1
     assert "in use" in capsys.readouterr().err
     await store.close()
+
+
+@pytest.mark.parametrize("command", [["check"], ["salvage", "new"], ["backup", "file"]], ids=lambda words: words[0])
+def test_a_newer_format_is_left_to_newer_versions(
+    folder: Path, command: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may have what this version would not even miss."""
+    monkeypatch.chdir(folder.parent)
+    load_page_checksums()
+    connection = apsw.Connection(str(folder / DATABASE_NAME))
+    connection.execute("CREATE TABLE news (id); PRAGMA user_version = 99")
+    connection.close()
+    action, *more = command
+    assert main([action, str(folder), *more]) == FAILURE_EXIT_CODE
+    assert "has format 99, and this version of Rowkey reads" in capsys.readouterr().err
+    assert not (folder.parent / "file").exists()
+    assert not list(folder.parent.glob(f"new/{DATABASE_NAME}*"))
+
+
+# ---------------------------------------------------------------- disks that are full
+
+
+def test_a_copy_that_has_no_room_leaves_nothing(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing to be taken for a copy, and nothing in the way of the next try."""
+    wanted = read(folder)
+    with small_disk(tmp_path / "small", kib=200) as disk:
+        assert main(["backup", str(folder), str(disk / "backup.db")]) == FAILURE_EXIT_CODE
+        assert f"backup.db was not made: the disk of {disk} is full" in capsys.readouterr().err
+        assert not list(disk.iterdir())
+        assert main(["salvage", str(folder), str(disk / "new")]) == FAILURE_EXIT_CODE
+        assert "new was not filled: its disk is full" in capsys.readouterr().err
+        assert [path.name for path in (disk / "new").iterdir()] == [LOCK_NAME]
+        enlarge(disk, 4096)
+        assert main(["salvage", str(folder), str(disk / "new")]) == 0
+        assert main(["backup", str(folder), str(disk / "backup.db")]) == 0
+        assert sorted(path.name for path in disk.iterdir()) == ["backup.db", "new"]
+        assert read(disk / "new") == wanted
+
+
+def test_a_folder_on_a_full_disk_is_looked_at_and_copied(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wanted = read(folder)
+    with small_disk(tmp_path / "small", kib=1024) as disk:
+        shutil.copytree(folder, disk / "data")
+        leave_no_room(disk)
+        assert main(["check", str(disk / "data")]) == 0
+        assert main(["backup", str(disk / "data"), str(tmp_path / "backup.db")]) == 0
+        assert main(["salvage", str(disk / "data"), str(tmp_path / "new")]) == 0
+        assert "lost" not in capsys.readouterr().out
+        assert read(tmp_path / "new") == wanted
+
+
+# ---------------------------------------------------------------- rights and names
+
+
+@pytest.fixture
+def open_folder(folder: Path) -> Iterator[Path]:
+    """The folder, moved to where everybody may go."""
+    with tempfile.TemporaryDirectory() as place:
+        shutil.move(folder, place)
+        with without_privileges(Path(place)):
+            yield Path(place) / folder.name
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="modes of files")
+@pytest.mark.parametrize("command", [["check"], ["salvage", "new"], ["backup", "file"]], ids=lambda words: words[0])
+@pytest.mark.parametrize("barred", [".", DATABASE_NAME])
+def test_the_folder_of_somebody_else_is_for_them(
+    open_folder: Path, barred: str, command: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    (open_folder / barred).chmod(0)
+    action, *more = command
+    assert main([action, str(open_folder), *more]) == FAILURE_EXIT_CODE
+    message = f"{DATABASE_NAME} cannot be read: Permission denied. Run it as the user who runs the server.\n"
+    assert capsys.readouterr().err.endswith(message)
+    (open_folder / barred).chmod(0o700)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="modes of files")
+def test_a_folder_that_can_only_be_read_is_backed_up(open_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As long as no server can begin to write it meanwhile."""
+    file = open_folder.with_name("backup.db")
+    owner = DataFolder(open_folder)
+    open_folder.chmod(0o500)
+    assert main(["backup", str(open_folder), str(file)]) == FAILURE_EXIT_CODE
+    assert "is in use" in capsys.readouterr().err
+    owner.release()
+    assert main(["backup", str(open_folder), str(file)]) == 0
+    open_folder.chmod(0o700)
+    file.replace(open_folder / DATABASE_NAME)
+    assert main(["check", str(open_folder)]) == 0
+
+
+@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="names of files are bytes on Linux")
+def test_names_that_are_not_utf8_are_refused(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder.parent)
+    odd = os.fsdecode(b"b\xff")
+    for arguments in (["backup", "data", odd], ["salvage", "data", odd]):
+        assert main(arguments) == FAILURE_EXIT_CODE
+    folder.rename(odd)
+    for arguments in (["backup", odd, "file"], ["salvage", odd, "new"], ["check", odd]):
+        assert main(arguments) == FAILURE_EXIT_CODE
+    assert capsys.readouterr().err.count("is not UTF-8") == 5

@@ -8,8 +8,9 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from rowkey.store.embedded.backup import back_up
 from rowkey.store.embedded.check import find_all
-from rowkey.store.embedded.database import back_up, open_to_look
+from rowkey.store.embedded.database import open_to_look
 from rowkey.store.embedded.folder import DATABASE_NAME, DataFolder, FolderDamaged, FolderError, verify_begun
 from rowkey.store.embedded.salvage import salvage
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -26,9 +27,11 @@ from rowkey.store.testing.samples import (
     member,
     replace,
     scan_pages,
+    string,
     write_one,
 )
 from rowkey.store.transfer import ArchivedEntity, ArchivedTable, Contents, TransferError, copy
+from tests.places import enlarge, small_disk
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -134,6 +137,33 @@ async def test_a_copy_that_was_interrupted_goes_on(tmp_path: Path, url: str, mon
     (contents,) = (await copy_between(tmp_path / "old", url)).values()
     assert (contents.entities, added) == (3000, [500, 500, 500])
     assert await copy_between(tmp_path / "old", url) == await copy_between(url, tmp_path / "new")
+
+
+async def test_a_copy_that_had_no_room_goes_on_when_there_is_some(tmp_path: Path) -> None:
+    """And needs no more than the data: the log is folded on the way."""
+    store = EmbeddedStore.open(tmp_path / "old")
+    table = await store.create_table(ACCOUNT, "things")
+    for number in range(30):
+        writes = [insert(f"{number:02}", f"{row:02}", Text=string("x" * 2500)) for row in range(100)]
+        await store.write(table, writes)
+    await store.close()
+    with small_disk(tmp_path / "small", kib=6 * 1024) as disk:
+        with pytest.raises(TransferError, match=r"new/rowkey.db cannot be written: its disk is full. Make room there"):
+            await copy_between(tmp_path / "old", disk / "new")
+        enlarge(disk, 16 * 1024)
+        (contents,) = (await copy_between(tmp_path / "old", disk / "new")).values()
+        assert contents.entities == 3000
+
+
+async def test_the_folder_of_a_killed_server_can_be_served_after_it_was_copied(tmp_path: Path) -> None:
+    """The log goes, and the mark of the log says so."""
+    store = EmbeddedStore.open(tmp_path / "old")
+    await write_one(store, await store.create_table(ACCOUNT, "things"), insert("p", "r"))
+    shutil.copytree(tmp_path / "old", tmp_path / "killed")
+    await store.close()
+    await copy_between(tmp_path / "killed", tmp_path / "new")
+    for name in ("killed", "new"):
+        await EmbeddedStore.open(tmp_path / name).close()
 
 
 async def test_what_was_changed_since_is_noticed(tmp_path: Path, url: str) -> None:

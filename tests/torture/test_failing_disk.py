@@ -11,7 +11,6 @@ import http.client
 import json
 import os
 import random
-import subprocess
 import time
 from collections import Counter
 from contextlib import suppress
@@ -28,6 +27,7 @@ from rowkey.store.embedded.folder import FolderError
 from rowkey.store.embedded.store import EmbeddedStore
 from rowkey.store.interface import OutcomeUnknown, StoreUnavailable
 from rowkey.store.testing.samples import insert, int32, string
+from tests import places
 from tests.torture.disk import Disk, failure, mounted
 from tests.torture.effort import IS_LONG, SEED
 from tests.torture.socket_client import JSON, TABLE, SocketStore
@@ -182,16 +182,9 @@ async def test_writes_are_refused_until_the_disk_is_sound(
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 2 MiB, where this user may mount one."""
-    place = tmp_path / "small"
-    place.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(place)]
-    try:
-        subprocess.run(command, check=True, capture_output=True)
-    except (OSError, subprocess.CalledProcessError):
-        pytest.skip("only root may mount a small file system")
-    yield place
-    subprocess.run(["umount", "--lazy", str(place)], check=True)
+    """A file system of 2 MiB."""
+    with places.small_disk(tmp_path / "small", kib=2048) as disk:
+        yield disk
 
 
 async def test_who_asks_for_trouble_has_the_disk_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

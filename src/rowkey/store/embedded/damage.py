@@ -6,6 +6,7 @@ from pathlib import Path
 import apsw
 
 from rowkey.errors import ServiceError
+from rowkey.store.embedded.folder import FULL
 from rowkey.store.interface import StoreDamaged, StoreUnavailable
 
 log = logging.getLogger(__name__)
@@ -28,11 +29,25 @@ def is_damage(error: apsw.Error) -> bool:
     return isinstance(error, apsw.CorruptError | apsw.NotADBError | apsw.SQLError)
 
 
+def is_full(error: BaseException) -> bool:
+    """Whether an error says that a disk has no room."""
+    if isinstance(error, OSError):
+        return error.errno in FULL
+    return isinstance(error, apsw.FullError) or _is_of_log_index(error)
+
+
 def explain(error: apsw.Error) -> str:
     """An error of SQLite in a few words."""
+    if _is_of_log_index(error):
+        return "there is no room for rowkey.db-shm, the index of its log"
     if _is_of_checksum(error):
         return "a page is not as it was written, its checksum says"
     return f"{type(error).__name__}: {error}"
+
+
+def _is_of_log_index(error: BaseException) -> bool:
+    """Whether SQLite could not make the index of the log as large as it has to be."""
+    return getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_SHMSIZE
 
 
 def _is_of_checksum(error: apsw.Error) -> bool:

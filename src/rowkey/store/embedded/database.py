@@ -9,6 +9,7 @@ Damage must be found before anything is answered from it. What is looked at, and
 """
 
 import logging
+import os
 from pathlib import Path
 
 import apsw
@@ -16,9 +17,14 @@ import apsw
 from rowkey.store.embedded import statements
 from rowkey.store.embedded.check import find_damage
 from rowkey.store.embedded.checksums import PAGE_CHECKSUM_BYTES, entity_checksum, load_page_checksums
-from rowkey.store.embedded.damage import explain, is_damage
-from rowkey.store.embedded.folder import DataFolder, FolderDamaged, FolderError
-from rowkey.store.embedded.mark import MARK_NAME, log_of, missing_frames
+from rowkey.store.embedded.damage import explain, is_damage, is_full
+from rowkey.store.embedded.folder import (
+    DataFolder,
+    FolderDamaged,
+    FolderError,
+    may_use,
+)
+from rowkey.store.embedded.mark import LogMark, log_of, missing_frames
 
 log = logging.getLogger(__name__)
 
@@ -32,18 +38,43 @@ WHAT_TO_DO = (
 
 
 def open_database(folder: DataFolder) -> apsw.Connection:
-    """The writing connection of a folder's database, which is made or checked; raises FolderError."""
+    """The writing connection of a folder's database, which is made or checked; raises FolderError.
+
+    Its log stays when it is closed, but for `fold_and_close` or who does the same.
+    """
     load_page_checksums()
+    _verify_writable(folder)
     _verify_present(folder)
     try:
         connection = _open(folder)
         if not _has_page_checksums(connection):
             connection = _add_page_checksums(folder, connection)
     except apsw.Error as error:
-        if is_damage(error):
-            raise FolderDamaged(f"{folder.database} is damaged: {explain(error)}. {WHAT_TO_DO}") from error
-        raise FolderError(f"{folder.database} cannot be opened: {explain(error)}.") from error
+        raise unopened(folder.database, error) from error
     return connection
+
+
+def fold_and_close(folder: DataFolder, connection: apsw.Connection) -> None:
+    """Close what `open_database` has opened, with its log folded into it; where that fails the log stays."""
+    try:
+        pages, folded = connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+        if folded == pages:
+            mark = LogMark(folder.database)
+            mark.clear()
+            mark.close()
+            connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
+    except apsw.Error as error:
+        log.warning("folding the log into the database failed: %s", explain(error))
+    finally:
+        connection.close()
+
+
+def unopened(database: Path, error: apsw.Error) -> FolderError:
+    """What is raised where a database could not be opened."""
+    if is_damage(error):
+        return FolderDamaged(f"{database} is damaged: {explain(error)}. {WHAT_TO_DO}")
+    remedy = " Its disk is full: make room there, 1 MiB or more, and try again." if is_full(error) else ""
+    return FolderError(f"{database} cannot be opened: {explain(error)}.{remedy}")
 
 
 def open_to_look(folder: DataFolder) -> apsw.Connection:
@@ -52,10 +83,14 @@ def open_to_look(folder: DataFolder) -> apsw.Connection:
     _verify_present(folder)
     connection = None
     try:
-        connection = apsw.Connection(str(folder.database), flags=apsw.SQLITE_OPEN_READONLY)
-        connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
+        try:
+            connection = open_to_read(folder.database)
+        except apsw.Error as error:
+            if not is_complete_without_log(folder.database, error):
+                raise
+            connection = open_alone(folder.database)
         _verify_log(folder, connection)
-        form = _read_format(folder.database, connection)
+        form = read_format(folder.database, connection)
         if form != statements.FORMAT:
             raise FolderError(
                 f"{folder.database} has format {form}. Start a server on it once, which brings it to today's."
@@ -70,27 +105,43 @@ def open_to_look(folder: DataFolder) -> apsw.Connection:
     return connection
 
 
-def back_up(database: Path, file: Path) -> None:
-    """Write one moment of a database to a new file, also while it is served; raises FolderError."""
-    load_page_checksums()
-    if not database.exists() or file.exists():
-        raise FolderError(f"{file} is there already." if file.exists() else f"{database} does not exist.")
+def open_to_read(database: Path) -> apsw.Connection:
+    """A connection that changes nothing, beside a server or not; raises apsw.Error."""
+    connection = apsw.Connection(str(database), flags=apsw.SQLITE_OPEN_READONLY)
     try:
-        connection = apsw.Connection(str(database), flags=apsw.SQLITE_OPEN_READONLY)
-        try:
-            _read_format(database, connection)
-            connection.execute("VACUUM INTO ?", (str(file),))
-        finally:
-            connection.close()
-    except apsw.Error as error:
-        raise FolderError(f"{database} cannot be copied to {file}: {explain(error)}.") from error
+        connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def is_complete_without_log(database: Path, error: apsw.Error) -> bool:
+    """Whether a database that could not be opened to read can be read alone: without files that cannot be made."""
+    log_file = log_of(database)
+    return not is_damage(error) and not (log_file.exists() and log_file.stat().st_size)
+
+
+def open_alone(database: Path) -> apsw.Connection:
+    """A connection that reads a database which has no log, and which nobody writes meanwhile; it makes no files."""
+    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+    return apsw.Connection(f"{database.absolute().as_uri()}?immutable=1", flags=flags)
+
+
+def _verify_writable(folder: DataFolder) -> None:
+    """Raise where this user lacks a right that a server needs: SQLite would find out with the first write."""
+    for path in (folder.path, *folder.files):
+        if not may_use(path, os.R_OK | os.W_OK):
+            raise FolderError(
+                f"{path} cannot be written: Permission denied. Give this user the right to it: chown USER {path}"
+            )
 
 
 def _verify_present(folder: DataFolder) -> None:
     """Raise where there was a database and is none: SQLite would begin a new one, and remove the log of the old."""
     database = folder.database
     is_there = database.exists() and database.stat().st_size > 0
-    left = [path.name for path in (folder.path / MARK_NAME, log_of(database)) if path.exists() and path.stat().st_size]
+    left = [path.name for path in (folder.mark, log_of(database)) if path.exists() and path.stat().st_size]
     if not is_there and left:
         raise FolderDamaged(
             f"{database} is missing or empty, although {' and '.join(left)} of it {'is' if len(left) == 1 else 'are'} "
@@ -101,16 +152,15 @@ def _verify_present(folder: DataFolder) -> None:
 def _open(folder: DataFolder) -> apsw.Connection:
     connection = apsw.Connection(str(folder.database), statementcachesize=64)
     try:
-        # A log that is damaged must not be folded when the connection is closed, which would be the end of it.
+        # Nobody folds a log in passing: a damaged one would be at its end, and of any other the mark would not hear.
         connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         is_new = connection.execute("SELECT count(*) FROM sqlite_schema").get == 0
         _verify_log(folder, connection)  # first of all: without its log a young database looks like none
         if is_new:
             connection.reserve_bytes(reserve=PAGE_CHECKSUM_BYTES)
         else:
-            form = _read_format(folder.database, connection)
+            form = read_format(folder.database, connection)
             _verify_small(folder, connection, form)
-        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
         connection.execute(statements.WRITER_PRAGMAS).fetchall()  # a statement that returns a row waits to be read
         if is_new:
             connection.execute(f"BEGIN IMMEDIATE; {statements.SCHEMA}; COMMIT")
@@ -123,17 +173,22 @@ def _open(folder: DataFolder) -> apsw.Connection:
     return connection
 
 
-def _read_format(database: Path, connection: apsw.Connection) -> int:
+def read_format(database: Path, connection: apsw.Connection) -> int:
     """The format of a database that is there; raises FolderError unless this version can serve it."""
     if connection.pragma("application_id") != statements.APPLICATION_ID:
         raise FolderError(f"{database} is not a Rowkey database. Name another folder (for a server: --data).")
     form: int = connection.pragma("user_version")
     if form != statements.FORMAT and form not in statements.UPGRADES:
-        raise FolderError(
-            f"{database} has format {form}, and this version of Rowkey reads format {statements.FORMAT}. "
-            "Use the version that wrote it, or name another folder (for a server: --data)."
-        )
+        raise of_unknown_format(database, form)
     return form
+
+
+def of_unknown_format(database: Path, form: int) -> FolderError:
+    """What is raised of a database that is for another version."""
+    return FolderError(
+        f"{database} has format {form}, and this version of Rowkey reads format {statements.FORMAT}. "
+        "Use the version that wrote it, or name another folder (for a server: --data)."
+    )
 
 
 def _verify_log(folder: DataFolder, connection: apsw.Connection) -> None:

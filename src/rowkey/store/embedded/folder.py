@@ -1,16 +1,23 @@
 """The data folder: made, checked, and held by one owner at a time.
 
 DIR/rowkey.db       the SQLite database, with rowkey.db-wal and rowkey.db-shm while in use
+DIR/rowkey.mark     how much of the log holds confirmed writes (`mark.py`)
 DIR/rowkey.lock     locked by the process that owns the folder; its process id is inside
+DIR/logs/           the request log, where storage analytics is asked for one
+DIR/tls/            the certificate that the server made for itself, and its key, with `--tls auto`
 
 A process that the owner forks has the lock in common with it: `flock` goes with the open file, not with the process.
 So the folder is free when the last of them has ended, and whoever wants it waits a moment for workers whose owner was
 killed.
 """
 
+import errno
 import os
+import stat
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from rowkey.store.embedded.mark import MARK_NAME, log_of
@@ -27,6 +34,8 @@ _LOCKED_OFFSET = 1 << 30
 _ORPHANS_SECONDS_MAX = 5.0
 """For the workers of an owner that is no more; they end as soon as they notice."""
 _POLL_SECONDS = 0.05
+FULL = (errno.ENOSPC, errno.EDQUOT)
+"""What the system says of a disk, or of a user's share of it, that has no room."""
 _ELSEWHERE = "name another folder (for a server: --data)"
 
 
@@ -39,13 +48,74 @@ class FolderDamaged(FolderError):
 
 
 def verify_begun(path: Path) -> None:
-    """Raise FolderError where no server has kept data; nothing is made there, not even a lock."""
-    if not path.is_dir():
-        raise FolderError(f"{path} is not a folder.")
+    """Raise FolderError where no server has kept data that can be read; nothing is made there, not even a lock."""
     database = path / DATABASE_NAME
-    if not any(file.exists() and file.stat().st_size for file in (database, log_of(database), path / MARK_NAME)):
-        what = f"{DATABASE_NAME} in {path} is empty" if database.exists() else f"There is no {DATABASE_NAME} in {path}"
+    try:
+        if not stat.S_ISDIR(path.stat().st_mode):
+            raise NotADirectoryError
+        sizes = [_size_of(file) for file in (database, log_of(database), path / MARK_NAME)]
+        if not may_use(database, os.R_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(database))
+    except (FileNotFoundError, NotADirectoryError):
+        raise FolderError(f"{path} is not a folder.") from None
+    except PermissionError as error:
+        raise FolderError(
+            f"{error.filename} cannot be read: {error.strerror}. Run it as the user who runs the server."
+        ) from None
+    if not any(sizes):
+        what = f"There is no {DATABASE_NAME} in {path}" if sizes[0] is None else f"{DATABASE_NAME} in {path} is empty"
         raise FolderError(f"{what}, so there are no data. Name a folder that a server has kept data in.")
+
+
+def verify_name(path: Path) -> None:
+    """Raise FolderError for a name that SQLite cannot be given."""
+    try:
+        str(path).encode("utf-8")
+    except UnicodeEncodeError:
+        raise FolderError(
+            f"The name {os.fsencode(path)!r} is not UTF-8, as names have to be for SQLite. Rename it, or name another."
+        ) from None
+
+
+def may_use(path: Path, mode: int) -> bool:
+    """Whether this user has the rights of `mode` (`os.R_OK`, `os.W_OK`) to a file or folder, or it is not there.
+
+    It is asked for, not tried: to close a file that SQLite has open elsewhere in the process would end SQLite's locks.
+    """
+    return not os.access(path, os.F_OK) or os.access(path, mode, effective_ids=os.access in os.supports_effective_ids)
+
+
+def sync(path: Path) -> None:
+    """Make a file, or the names of the files in a folder, durable; not on Windows, where a folder cannot be opened."""
+    if sys.platform == "win32":
+        return
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def kept_from_servers(path: Path) -> Iterator[None]:
+    """A folder that no server runs on meanwhile, and that need not be writable; raises FolderError."""
+    try:
+        descriptor = os.open(path / LOCK_NAME, os.O_RDONLY)
+    except FileNotFoundError:  # there never was one
+        yield
+        return
+    except OSError as error:
+        raise FolderError(
+            f"{error.filename} cannot be read: {error.strerror}. Run it as the user who runs the server."
+        ) from None
+    try:
+        try:
+            _lock(descriptor)
+        except OSError:
+            raise FolderError(f"The data folder {path} is in use. Try again, or stop the server first.") from None
+        yield
+    finally:
+        os.close(descriptor)
 
 
 class DataFolder:
@@ -54,6 +124,7 @@ class DataFolder:
     def __init__(self, path: Path) -> None:
         """Make the folder if need be and take it; raises FolderError."""
         self.path = path
+        verify_name(path)
         try:
             path.mkdir(mode=0o700, parents=True, exist_ok=True)
             descriptor = os.open(path / LOCK_NAME, os.O_RDWR | os.O_CREAT, 0o600)
@@ -62,10 +133,11 @@ class DataFolder:
         except FileExistsError:
             raise FolderError(f"{path} is a file, not a folder: {_ELSEWHERE}.") from None
         except OSError as error:
-            raise FolderError(
-                f"The data folder {path} cannot be written: {error.strerror}. "
-                f"Give this user the right to write it, or {_ELSEWHERE}."
-            ) from None
+            is_lock = error.filename == str(path / LOCK_NAME) and os.access(error.filename, os.F_OK)
+            what = error.filename if is_lock else f"The data folder {path}"
+            right = "Give this user the right to write it, run this as the user whose it is"
+            remedy = "Make room on its disk" if error.errno in FULL else right
+            raise FolderError(f"{what} cannot be written: {error.strerror}. {remedy}, or {_ELSEWHERE}.") from None
         try:
             _lock_when_free(descriptor)
         except OSError:
@@ -77,9 +149,10 @@ class DataFolder:
             raise FolderError(
                 f"The data folder {path} is in use by {what}. Stop that one first, or {_ELSEWHERE}."
             ) from None
-        os.ftruncate(descriptor, 0)
-        os.lseek(descriptor, 0, os.SEEK_SET)
-        os.write(descriptor, f"{os.getpid()}\n".encode("ascii"))
+        with suppress(OSError):  # the process id is for messages: a disk that is full does not keep reads from clients
+            os.ftruncate(descriptor, 0)
+            os.lseek(descriptor, 0, os.SEEK_SET)
+            os.write(descriptor, f"{os.getpid()}\n".encode("ascii"))
         self._descriptor = descriptor
         self._owner = os.getpid()
 
@@ -88,21 +161,33 @@ class DataFolder:
         """The file of the database."""
         return self.path / DATABASE_NAME
 
+    @property
+    def mark(self) -> Path:
+        """The mark of the database's log."""
+        return self.path / MARK_NAME
+
+    @property
+    def files(self) -> list[Path]:
+        """Where the files are, or would be, that make up the database."""
+        return [self.database, log_of(self.database), self.database.with_name(f"{DATABASE_NAME}-shm"), self.mark]
+
     def sync(self) -> None:
-        """Make the names of files in the folder durable, where a folder can be opened for that."""
-        if sys.platform == "win32":
-            return
-        descriptor = os.open(self.path, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        """Make the names of its files durable."""
+        sync(self.path)
 
     def release(self) -> None:
         """Let another process have the folder. The lock goes with the descriptor; the file stays."""
         if os.getpid() == self._owner:
             os.ftruncate(self._descriptor, 0)
         os.close(self._descriptor)
+
+
+def _size_of(file: Path) -> int | None:
+    """None where there is no such file."""
+    try:
+        return file.stat().st_size
+    except FileNotFoundError:
+        return None
 
 
 def _lock_when_free(descriptor: int) -> None:

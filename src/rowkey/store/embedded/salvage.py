@@ -19,10 +19,10 @@ from rowkey.model.datetimes import now_ticks
 from rowkey.store.embedded import statements
 from rowkey.store.embedded.check import fault_of_entity, name_key
 from rowkey.store.embedded.checksums import entity_checksum, load_page_checksums
-from rowkey.store.embedded.database import open_database
+from rowkey.store.embedded.damage import explain, is_damage, is_full
+from rowkey.store.embedded.database import fold_and_close, of_unknown_format, open_database, open_to_read
 from rowkey.store.embedded.folder import DATABASE_NAME, DataFolder, FolderError
 from rowkey.store.embedded.key_code import TABLE_BYTES, table_prefix
-from rowkey.store.embedded.mark import LogMark
 from rowkey.store.embedded.pages import Pages, Value
 
 _LOST_NAMED_MAX = 1000
@@ -43,19 +43,29 @@ class Outcome:
 
 
 def salvage(old: DataFolder, new: DataFolder) -> Outcome:
-    """Bring what is intact in `old` into `new`, which must be empty; raises FolderError."""
-    if new.database.exists():
+    """Bring what is intact in `old` into `new`, which must be empty, as it is after a failure; raises FolderError."""
+    if any(file.exists() for file in new.files):
         raise FolderError(f"{new.path} has a database already. Name a folder that is new.")
     load_page_checksums()
     outcome = Outcome()
-    connection = open_database(new)
     try:
-        with TemporaryDirectory(dir=new.path) as place, connection:
-            _Salvage(old.database, connection, outcome, Path(place) / DATABASE_NAME).run()
-        connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-    finally:
-        connection.close()
-    LogMark(new.database).close()
+        connection = open_database(new)
+        try:
+            with TemporaryDirectory(dir=new.path) as place, connection:
+                _Salvage(old.database, connection, outcome, Path(place) / DATABASE_NAME).run()
+            connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        finally:
+            fold_and_close(new, connection)
+    except BaseException as error:
+        for file in new.files:
+            file.unlink(missing_ok=True)
+        if is_full(error):
+            raise FolderError(
+                f"{new.path} was not filled: its disk is full. Make room there, or name a folder on another disk."
+            ) from error
+        if isinstance(error, apsw.Error):
+            raise FolderError(f"{new.database} cannot be written: {explain(error)}.") from error
+        raise
     return outcome
 
 
@@ -64,14 +74,18 @@ class _Salvage:
         self._target = target
         self._outcome = outcome
         self._pages = Pages(database)
-        if not self._pages.are_known_to_sqlite:
+        source = _Source(database) if self._pages.are_known_to_sqlite else None
+        if source is None or source.is_barred:
             self._pages.write(own)
-        self._source = _Source(own if own.exists() else database)
+            source = _Source(own)
+        self._database = database
+        self._source = source
         self._latest = 0
         self._deleted: set[int] = set()
 
     def run(self) -> None:
         try:
+            self._verify_format()
             self._look_at_log()
             identities = self._bring_tables()
             self._bring_settings(identities)
@@ -82,6 +96,12 @@ class _Salvage:
         finally:
             self._source.close()
             self._pages.close()
+
+    def _verify_format(self) -> None:
+        """Raise where it can be read that a later version has written this, perhaps more than is understood here."""
+        for application, form in self._source.read(statements.READ_FORMAT) or ():
+            if application == statements.APPLICATION_ID and form > statements.FORMAT:
+                raise of_unknown_format(self._database, form)
 
     def _look_at_log(self) -> None:
         lost = self._pages.lost_frames
@@ -212,11 +232,12 @@ class _Source:
 
     def __init__(self, database: Path) -> None:
         self._connection: apsw.Connection | None = None
+        self.is_barred = False
+        """Whether it is not for damage that it cannot be read, but as there is no room for the index of its log."""
         try:
-            self._connection = apsw.Connection(str(database), flags=apsw.SQLITE_OPEN_READONLY)
-            self._connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
-        except apsw.Error:
-            self.close()
+            self._connection = open_to_read(database)
+        except apsw.Error as error:
+            self.is_barred = not is_damage(error)
 
     def close(self) -> None:
         if self._connection is not None:

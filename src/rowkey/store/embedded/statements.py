@@ -108,6 +108,7 @@ PRAGMA query_only = ON;
 PRAGMA temp_store = MEMORY;
 """
 
+READ_FORMAT = "SELECT * FROM pragma_application_id, pragma_user_version"
 LIST_TABLES = "SELECT account, name, identity, created FROM table_of_account WHERE NOT is_deleted"
 LIST_DELETED_TABLES = "SELECT identity FROM table_of_account WHERE is_deleted"
 GET_TABLE = """

@@ -30,7 +30,7 @@ from rowkey.store.embedded.catalogue import Catalogue
 from rowkey.store.embedded.changes import CATALOGUE, Changes
 from rowkey.store.embedded.checksums import entity_checksum
 from rowkey.store.embedded.clock import Clock
-from rowkey.store.embedded.database import open_database
+from rowkey.store.embedded.database import open_database, unopened
 from rowkey.store.embedded.folder import DataFolder, FolderError
 from rowkey.store.embedded.indexes import Build, Indexes, PropertyIndex, removal
 from rowkey.store.embedded.jobs import Verdict
@@ -90,11 +90,13 @@ class EmbeddedStore(Reading):
         folder = place if isinstance(place, DataFolder) else DataFolder(place)
         try:
             return cls(folder, open_database(folder), now, changes)
-        except (apsw.Error, FolderError) as error:
+        except (apsw.Error, FolderError, OSError) as error:
             folder.release()
             if isinstance(error, FolderError):
                 raise
-            raise FolderError(f"{folder.database} cannot be opened: {type(error).__name__}: {error}") from error
+            if isinstance(error, apsw.Error):
+                raise unopened(folder.database, error) from error
+            raise FolderError(f"{error.filename or folder.path} cannot be opened: {error.strerror}.") from error
 
     @property
     def waiting(self) -> int:

@@ -141,14 +141,12 @@ class Writer:
 
     def fold_all(self, last: Callable[[], None]) -> None:
         """After `close`, and when nobody reads any more: one last change, and the log into the database."""
-        # Where that fails the log stays: what was confirmed is in it, and the mark says so.
-        self._connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         try:
             if not self._is_suspect:
                 last()
             if self._fold(apsw.SQLITE_CHECKPOINT_PASSIVE):
-                self._connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
-        except apsw.Error as error:
+                self._connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)  # and nothing is left of it
+        except apsw.Error as error:  # the log stays: what was confirmed is in it, and the mark says so
             log.warning("folding the log into the database failed: %s", explain(error))
 
     def _schedule(self) -> None:
