@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 from rowkey.auth.sas import read_sas
 from rowkey.auth.shared_key import SigningKey
+from rowkey.errors import ServiceError
 from rowkey.model.datetimes import parse_datetime
 from rowkey.wire.target import read_options
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from rowkey.model.access_policy import AccessPolicy
-    from rowkey.model.rights import Grant
+    from rowkey.model.rights import Grant, Right
 
 CONTOSO_KEY = bytes(range(64))
 DEVELOPMENT_KEY = base64.b64decode(
@@ -110,3 +111,12 @@ def verify(
     signing_keys = [SigningKey(key) for key in (keys or [KEYS[account]])]
     sas = read_sas(read_options(options if isinstance(options, str) else query_of(options)))
     return sas.verify(account, signing_keys, policies, now=now, peer=peer, is_secure=is_secure)
+
+
+def refusal(grant: Grant, right: Right, table: str = "Orders") -> type[ServiceError] | None:
+    """What the grant raises, None if nothing."""
+    try:
+        grant.permit(right, table)
+    except ServiceError as error:
+        return type(error)
+    return None

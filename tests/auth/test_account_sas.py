@@ -16,8 +16,8 @@ from rowkey.errors import (
     AuthorizationSourceIPMismatch,
     ServiceError,
 )
-from rowkey.model.rights import Grant, Right
-from tests.auth.conftest import EXPIRY, account_sas, verify
+from rowkey.model.rights import Right
+from tests.auth.conftest import EXPIRY, account_sas, refusal, verify
 
 # "Create an account SAS", permissions by operation: resource type, and groups of letters of which one is enough.
 NEEDED = {
@@ -40,15 +40,6 @@ LETTERS = ["".join(letters) for count in range(1, 8) for letters in combinations
 def fields(**others: str) -> dict[str, str]:
     """A signature for everything in tables, or with other fields."""
     return account_sas(**{"sp": "rwdlacu", "ss": "t", "srt": "sco", "se": EXPIRY, "sv": "2019-02-02"} | others)
-
-
-def refusal(grant: Grant, right: Right, table: str = "Orders") -> type[ServiceError] | None:
-    """What the grant raises, None if nothing."""
-    try:
-        grant.permit(right, table)
-    except ServiceError as error:
-        return type(error)
-    return None
 
 
 class TestPermissions:

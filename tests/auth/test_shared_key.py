@@ -220,7 +220,8 @@ class TestLog:
         ("authorization", "word"),
         [
             ("SharedKey nobody:c2VjcmV0c2lnbmF0dXJl", "'nobody'"),
-            ("Bearer c2VjcmV0c2lnbmF0dXJl", "SharedKey"),
+            ("Basic c2VjcmV0c2lnbmF0dXJl", "SharedKey"),
+            ("bearer c2VjcmV0c2lnbmF0dXJl", "no issuer is named: --oidc"),
             ("SharedKey contoso c2VjcmV0c2lnbmF0dXJl", "account:signature"),
         ],
     )

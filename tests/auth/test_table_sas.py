@@ -19,8 +19,8 @@ from rowkey.model.access_policy import AccessPolicy
 from rowkey.model.datetimes import parse_datetime
 from rowkey.model.entity import Key
 from rowkey.model.key_range import KeyRange, key_order
-from rowkey.model.rights import Grant, Right
-from tests.auth.conftest import EXPIRY, NOW, START, table_sas, verify
+from rowkey.model.rights import Right
+from tests.auth.conftest import EXPIRY, NOW, START, refusal, table_sas, verify
 
 VERSIONS = ("2012-02-12", "2013-08-15", "2014-02-14", "2015-02-21", "2015-04-05", "2019-02-02", "2099-12-31")
 OLD = VERSIONS[:4]
@@ -49,15 +49,6 @@ def fields(version: str = "2019-02-02", **others: str) -> dict[str, str]:
     """A signature for everything in Orders, or with other fields; an empty one is left out."""
     wanted = {"sp": "raud", "se": EXPIRY, "sv": version, "tn": "Orders"} | others
     return table_sas(**{name: value for name, value in wanted.items() if value})
-
-
-def refusal(grant: Grant, right: Right, table: str = "Orders") -> type[ServiceError] | None:
-    """What the grant raises, None if nothing."""
-    try:
-        grant.permit(right, table)
-    except ServiceError as error:
-        return type(error)
-    return None
 
 
 class TestPermissions:

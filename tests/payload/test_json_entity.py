@@ -22,17 +22,6 @@ from rowkey.wire.media import Format
 
 TODAY = "2019-02-02"
 BASE = "https://contoso.table.core.windows.net"
-GUID = "c9da6455-213d-42c9-9a79-3e9149a57833"
-
-
-def read(members: str) -> dict[str, str]:
-    """The custom properties of a body with good keys and these members."""
-    return read_entity(read_object(f'{{"PartitionKey":"p","RowKey":"r",{members}}}'.encode()), TODAY)
-
-
-def annotated(edm_type: str, value: str) -> str:
-    """Members of a property A of this type."""
-    return f'"A@odata.type":"{edm_type}","A":{value}'
 
 
 # ---------------------------------------------------------------- writing

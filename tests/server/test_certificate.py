@@ -12,7 +12,7 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from rowkey.server.certificate import LOCAL_NAMES, RENEWED, VALID, keep_certificate
+from rowkey.server.certificate import LOCAL_NAMES, RENEWED, VALID, keep_certificate, make_certificate
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,6 +54,19 @@ def test_certificate_is_kept(tmp_path: Path) -> None:
     keep_certificate(tmp_path, "")
     keep_certificate(tmp_path, "127.0.0.1")
     assert (path.read_bytes(), key_path.read_bytes()) == before
+
+
+def test_certificate_is_kept_when_the_machine_has_another_name(tmp_path: Path) -> None:
+    """As a container has each time that it is made, on a volume that stays."""
+    path, key_path = keep_certificate(tmp_path, "")
+    certificate, key = make_certificate([*LOCAL_NAMES, "machine-of-yesterday", "tables.example.com"], datetime.now(UTC))
+    path.write_bytes(certificate)
+    key_path.write_bytes(key)
+    keep_certificate(tmp_path, "0.0.0.0")
+    keep_certificate(tmp_path, "Tables.example.com")
+    assert path.read_bytes() == certificate
+    keep_certificate(tmp_path, socket.gethostname())
+    assert names_of(path) == {*LOCAL_NAMES, socket.gethostname().lower()}
 
 
 def test_certificate_is_made_anew(tmp_path: Path) -> None:

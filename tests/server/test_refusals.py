@@ -10,9 +10,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from rowkey.config import Settings
 from rowkey.model.limits import BODY_BYTES_MAX
+from rowkey.server.limits import Limits
+from rowkey.server.listener import Listener
+from rowkey.service import Service
+from rowkey.store.memory.store import MemoryStore
 
 if TYPE_CHECKING:
+    from rowkey.observe.transaction import Transaction
     from tests.server.conftest import House
 
 START = b"GET / HTTP/1.1\r\n"
@@ -153,6 +159,34 @@ async def test_malformed_request_is_refused_and_closes_the_connection(house: Hou
     assert house.service.begun == []
     await other.send(HOST + b"\r\n")
     assert (await other.answer()).status == 200
+
+
+async def test_http_2_is_called_by_its_name(house: House) -> None:
+    client = await house.connect()
+    await client.send(MALFORMED["HTTP/2 with prior knowledge"])
+    assert (await client.answer()).body == b"HTTP/2 is not spoken here, only HTTP/1.1 and HTTP/1.0."
+
+
+@pytest.mark.parametrize(
+    ("limits", "sent"),
+    [
+        (Limits(), b"hello?\r\n\r\n"),
+        (Limits(body_bytes_max=1), START + HOST + b"Content-Length: 2\r\n\r\n"),
+        (Limits(connections_max=0), b""),
+    ],
+)
+async def test_who_was_refused_is_recorded(limits: Limits, sent: bytes) -> None:
+    """Whether anything of a request was read or not."""
+    seen: list[Transaction] = []
+    listener = Listener(Service(Settings(data=None, accounts={}), MemoryStore(), observers=[seen.append]), limits)
+    await listener.start("127.0.0.1", 0)
+    reader, writer = await asyncio.open_connection("127.0.0.1", listener.port)
+    peer = f"127.0.0.1:{writer.get_extra_info('sockname')[1]}"
+    writer.write(sent)
+    await reader.readuntil(b"\r\n\r\n")
+    writer.close()
+    await listener.stop()
+    assert [refused.request.peer for refused in seen] == [peer]
 
 
 @pytest.mark.parametrize("case", OVERSIZE)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import math
 import socket
 import ssl
 import time
@@ -98,16 +99,26 @@ class TestHandshake:
                 await secure_house.connect()
         await connections_of(secure_house, 0)
 
-    @pytest.mark.parametrize("sent", [GET, b"\x16\x03\x01\xff\xff" + b"\xff" * 64, b"\0" * 512])
+    @pytest.mark.parametrize(
+        ("sent", "lines"), [(GET, 1), (b"\x16\x03\x01\xff\xff" + b"\xff" * 64, 0), (b"\0" * 512, 0)]
+    )
     async def test_what_is_no_tls_is_dropped(
-        self, secure_house: House, sent: bytes, caplog: pytest.LogCaptureFixture
+        self,
+        secure_house: House,
+        sent: bytes,
+        lines: int,
+        caplog: pytest.LogCaptureFixture,
+        monkeypatch: pytest.MonkeyPatch,
     ) -> None:
+        """The log says so of http, once a minute: whoever sends it learns nothing from the end of the connection."""
+        monkeypatch.setattr("rowkey.server.tls._End._complained", -math.inf)
         secure_house.trust = None
-        client = await secure_house.connect()
-        await client.send(sent)
-        assert not (await client.rest()).startswith(b"HTTP")
+        for _ in range(2):
+            client = await secure_house.connect()
+            await client.send(sent)
+            assert not (await client.rest()).startswith(b"HTTP")
         await connections_of(secure_house, 0)
-        assert not caplog.records
+        assert ["speaks http" in record.message for record in caplog.records] == [True] * lines
 
     async def test_silence_is_not_waited_for(
         self,

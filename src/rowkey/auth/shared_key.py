@@ -98,7 +98,10 @@ def verify_shared_key(
     if not scheme:
         if " " not in authorization.strip():
             raise InvalidAuthenticationInfo
-        log.warning("refused: Authorization is neither SharedKey nor SharedKeyLite account:signature")
+        if authorization.lower().startswith("bearer "):
+            log.warning("refused: a bearer token, and no issuer is named: --oidc")
+        else:
+            log.warning("refused: Authorization is neither SharedKey nor SharedKeyLite account:signature")
         raise AuthenticationFailed
     if account != address.account:
         named = _without_signatures(account.partition(":")[0])

@@ -120,11 +120,6 @@ def format_datetime_padded(ticks: int) -> str:
     return f"{_format_seconds(seconds)}.{fraction:07d}Z"
 
 
-def ticks_of_unix(seconds: float) -> int:
-    """Ticks of a Unix time."""
-    return int(seconds * TICKS_PER_SECOND) + _UNIX_EPOCH_TICKS
-
-
 def unix_of_ticks(ticks: int) -> int:
     """The Unix time of an instant, in whole seconds."""
     return (ticks - _UNIX_EPOCH_TICKS) // TICKS_PER_SECOND

@@ -1,6 +1,7 @@
 """A certificate of the server's own making, for `--tls auto`. Nobody vouches for it: clients must be told to trust it.
 
-It is kept, so that clients need to be told once, and made anew when it is about to expire or lacks a name.
+It is kept, so that clients need to be told once, and made anew when it is about to expire or lacks a name. That of the
+machine alone may be missing: a container has another one each time that it is made.
 """
 
 import ipaddress
@@ -28,13 +29,13 @@ LOCAL_NAMES = ("localhost", "*.localhost", "*.table.localhost", "127.0.0.1", "::
 def keep_certificate(folder: Path, host: str, *, now: datetime | None = None) -> tuple[Path, Path]:
     """The files `cert.pem` and `key.pem` in `folder`, made where they are missing, unfit or about to expire.
 
-    `host` is a name that clients use besides the local ones. Raises OSError.
+    `host` is a name that clients use besides the local ones and the machine's. Raises OSError.
     """
     now = now or datetime.now(UTC)
     certificate_path, key_path = folder / "cert.pem", folder / "key.pem"
-    names = _names(host)
+    names = _names(*LOCAL_NAMES, host)
     if not _is_fit(certificate_path, key_path, names, now):
-        certificate, key = make_certificate(names, now)
+        certificate, key = make_certificate(_names(*names, socket.gethostname()), now)
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         _write(key_path, key, mode=0o600)
         _write(certificate_path, certificate, mode=0o644)
@@ -78,16 +79,15 @@ def make_certificate(names: Iterable[str], now: datetime) -> tuple[bytes, bytes]
     )
 
 
-def _names(host: str) -> list[str]:
-    """What clients may call the server."""
-    names = [*LOCAL_NAMES, socket.gethostname().lower()]
-    if host not in ("", "0.0.0.0", "::"):
-        names.append(host.lower())
-    return [name for name in dict.fromkeys(names) if _is_name(name)]
+def _names(*names: str) -> list[str]:
+    """Those of the names that clients may call the server by, each once."""
+    return [name for name in dict.fromkeys(map(str.lower, names)) if _is_name(name)]
 
 
 def _is_name(name: str) -> bool:
-    """Whether a certificate can say it: an address, or a host name in ASCII."""
+    """Whether a certificate can say it: an address that is one of a machine's, or a host name in ASCII."""
+    if name in ("0.0.0.0", "::"):
+        return False
     return ":" in name or (name.isascii() and 0 < len(name) < 254 and "_" not in name and " " not in name)
 
 

@@ -122,7 +122,7 @@ class Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
         self._is_secure = transport.get_extra_info("sslcontext") is not None
-        peer = _format_peer(transport.get_extra_info("peername"))
+        peer = format_peer(transport.get_extra_info("peername"))
         self._reader = RequestReader(self._limits, peer=peer, is_secure=self._is_secure, hold=self._hold)
         self._remember(self)
 
@@ -419,8 +419,8 @@ class Connection(asyncio.Protocol):
             self._close()
 
 
-def _format_peer(name: object) -> str:
-    """`ip:port`, with brackets around an IPv6 address; empty for a Unix socket."""
+def format_peer(name: object) -> str:
+    """A client's address as `ip:port`, with brackets around an IPv6 address; empty for a Unix socket."""
     if not isinstance(name, tuple):
         return ""
     host, port = name[:2]

@@ -114,9 +114,11 @@ class RequestReader:
         return self._request is not None
 
     @property
-    def request(self) -> Request | None:
-        """The request whose body is being read; a refusal of the body is the answer to it."""
-        return self._request
+    def request(self) -> Request:
+        """What a refusal answers: the request whose body is being read, or where there is none an empty one, which says
+        at least who sent it.
+        """
+        return self._request or Request("", "", {}, b"", self._is_secure, self._peer)
 
     @property
     def body_bytes(self) -> int:
@@ -169,7 +171,7 @@ class RequestReader:
                 upgraded = upgrade.args[0]
             except httptools.HttpParserError as error:
                 if not self.is_finished:  # otherwise: data after `Connection: close`
-                    raise _refusal(error) from None
+                    raise _refusal(error, self._parser.get_method()) from None
             if self._target or self._request is not None:
                 self._count_unfinished(data)
             if upgraded < 0:
@@ -324,8 +326,12 @@ def _persistence(parser: httptools.HttpRequestParser, headers: dict[str, str]) -
             raise HostInformationNotPresent
         return KEEP if parser.should_keep_alive() else CLOSE
     if version != "1.0":
-        raise MalformedRequest(f"HTTP/{version} is not spoken here, only HTTP/1.1 and HTTP/1.0.")
+        raise _not_spoken(version)
     return KEEP_HTTP_1_0 if parser.should_keep_alive() else CLOSE
+
+
+def _not_spoken(version: str) -> MalformedRequest:
+    return MalformedRequest(f"HTTP/{version} is not spoken here, only HTTP/1.1 and HTTP/1.0.")
 
 
 def _check_transfer_encoding(parser: httptools.HttpRequestParser, headers: dict[str, str]) -> None:
@@ -348,7 +354,7 @@ def _same_framing(headers: dict[str, str], persistence: str) -> bytes:
     return f"POST / HTTP/1.1\r\n{''.join(lines)}{connection}\r\n".encode("latin-1")
 
 
-def _refusal(error: httptools.HttpParserError) -> Exception:
+def _refusal(error: httptools.HttpParserError, method: bytes) -> Exception:
     """The answer to what llhttp, or one of the callbacks above, refused."""
     if isinstance(error, httptools.HttpParserCallbackError) and isinstance(error.__context__, Exception):
         return error.__context__
@@ -356,4 +362,6 @@ def _refusal(error: httptools.HttpParserError) -> Exception:
         return InvalidHttpVerb()
     if isinstance(error, httptools.HttpParserInvalidURLError):
         return RequestUrlFailedToParse()
+    if method == b"PRI":  # with which HTTP/2 begins, and nothing else (RFC 9113, 3.4)
+        return _not_spoken("2")
     return MalformedRequest(f"The request is not well-formed HTTP: {error}.")

@@ -1,13 +1,21 @@
 """What the server shows to clients that come by TLS: its certificate, and which versions it speaks."""
 
+import logging
 import ssl
+import time
 from pathlib import Path
+
+log = logging.getLogger(__name__)
 
 HANDSHAKE_SECONDS_MAX = 10.0
 """asyncio's own is 60, in which somebody who says nothing holds a socket. nginx: 60; Kestrel and Go: 10."""
 _CIPHERS = "ECDHE+AESGCM:ECDHE+CHACHA20"
 """Of TLS 1.2: forward secret and authenticated (AEAD), as RFC 9325 4.2 recommends, and Go and nginx's "modern" settings
 have. Python's own list has CBC as well. TLS 1.3 has no others."""
+
+
+_COMPLAINT_SECONDS = 60.0
+"""Between two lines in the log about clients that do not speak TLS."""
 
 
 class CertificateError(Exception):
@@ -25,6 +33,7 @@ def open_context(certificate: Path, key: Path) -> ssl.SSLContext:
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.set_ciphers(_CIPHERS)
     context.set_alpn_protocols(["http/1.1"])
+    context.sslobject_class = _End
     try:
         context.load_cert_chain(certificate, key, password=_no_password)
     except _KeyIsEncrypted:
@@ -34,6 +43,22 @@ def open_context(certificate: Path, key: Path) -> ssl.SSLContext:
     except ssl.SSLError as error:
         raise CertificateError(_explain(error, certificate, key)) from None
     return context
+
+
+class _End(ssl.SSLObject):
+    """The server's end of a connection; to http that comes to it TLS has no answer that its client would understand."""
+
+    _complained = -_COMPLAINT_SECONDS
+
+    def do_handshake(self) -> None:
+        """Shake hands; the event loop says nothing of what goes wrong."""
+        try:
+            super().do_handshake()
+        except ssl.SSLError as error:
+            if error.reason == "HTTP_REQUEST" and time.monotonic() - _End._complained > _COMPLAINT_SECONDS:
+                _End._complained = time.monotonic()
+                log.warning("refused: a client speaks http where only https is; its URL should begin with https://")
+            raise
 
 
 class _KeyIsEncrypted(Exception):

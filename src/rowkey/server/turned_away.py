@@ -5,9 +5,10 @@ from collections.abc import Callable
 from typing import cast
 
 from rowkey.errors import ServerBusy, ServiceError
+from rowkey.server.connection import format_peer
 from rowkey.server.reader import CLOSE
 from rowkey.server.writer import format_head
-from rowkey.wire.request import Response
+from rowkey.wire.request import Request, Response
 
 
 class TurnedAway(asyncio.Protocol):
@@ -18,7 +19,7 @@ class TurnedAway(asyncio.Protocol):
     """
 
     def __init__(
-        self, refuse: Callable[[ServiceError], Response], loop: asyncio.AbstractEventLoop, seconds: float
+        self, refuse: Callable[[ServiceError, Request], Response], loop: asyncio.AbstractEventLoop, seconds: float
     ) -> None:
         self._refuse = refuse
         self._loop = loop
@@ -26,7 +27,8 @@ class TurnedAway(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         transport = cast(asyncio.Transport, transport)
-        response = self._refuse(ServerBusy())
+        unread = Request("", "", {}, peer=format_peer(transport.get_extra_info("peername")))
+        response = self._refuse(ServerBusy(), unread)
         transport.write(format_head(response, CLOSE) + response.body)
         if transport.can_write_eof():
             transport.write_eof()
