@@ -170,7 +170,7 @@ def test_a_worker_that_is_killed_is_replaced_and_loses_nothing(
         wait_until(lambda: len(ledger.confirmed) > confirmed + 50)
     check(ledger, workers.server)
     assert ledger.cut  # those who were connected to it
-    assert f"worker {number} (process {killed})" in workers.read_log()
+    assert f"worker {number} (process {killed}" in workers.read_log()
     assert "was killed by signal 9; it is replaced" in workers.read_log()
 
 
@@ -323,7 +323,9 @@ def test_each_worker_has_figures_of_its_own(own_server_with: Callable[..., Serve
     for figures in (port, port + 1):
         connection = http.client.HTTPConnection("127.0.0.1", figures, timeout=ANSWER_SECONDS_MAX)
         connection.request("GET", "/metrics")
-        assert b'rowkey_requests_total{operation="QueryTables"' in connection.getresponse().read()
+        shown = connection.getresponse().read()
+        assert b'rowkey_requests_total{operation="QueryTables"' in shown
+        assert (b"rowkey_data_bytes" in shown, b"rowkey_writes_waiting" in shown) == (figures == port,) * 2
         connection.close()
 
 

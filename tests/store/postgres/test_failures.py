@@ -144,6 +144,18 @@ async def test_a_database_that_stays_away_is_given_up(
     await asyncio.to_thread(own_postgres.start)
 
 
+async def test_whether_the_database_can_be_reached_is_known_without_a_write(own_postgres: Postgres) -> None:
+    """A load balancer sends nothing to a server that is not ready, so no write would ever find out."""
+    opened = await PostgresStore.open(await asyncio.to_thread(own_postgres.new_database))
+    assert await opened.ask_for_trouble() is None
+    own_postgres.stop()
+    assert await opened.ask_for_trouble() == "the database cannot be reached"
+    await asyncio.to_thread(own_postgres.start)
+    while await opened.ask_for_trouble() is not None:  # it takes its time to answer
+        pass
+    await opened.close()
+
+
 async def test_deadlocks_are_tried_again(own_postgres: Postgres, opened: Store) -> None:
     """Another program has locked what a transaction needs, in the other order; the database ends one of them."""
     table = await opened.create_table(ACCOUNT, "things")

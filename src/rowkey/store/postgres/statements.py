@@ -29,6 +29,7 @@ SELECT set_config('synchronous_commit', 'on', false)
 WHERE current_setting('synchronous_commit') IN ('off', 'local');
 """
 IS_SHARDED = "SELECT is_sharded FROM rowkey.schema_version"
+NOTHING = "SELECT 1"
 
 # Citus connects to its other nodes as the same user, to a database of the same name, and takes nothing along of what a
 # session is set to. So there it is what that user's sessions begin with. A commit there waits for the standbys as the

@@ -48,6 +48,7 @@ _WRITE_CONNECTIONS = 8
 _READ_SECONDS_MAX = 15.0
 _WRITE_SECONDS_MAX = 30.0
 """The service's own bound for an operation."""
+_PROBE_SECONDS_MAX = 1.0
 
 
 class PostgresStore:
@@ -65,6 +66,7 @@ class PostgresStore:
         self._single_writes = SingleWrites(self._writes)
         self._notices = Notices(url, self._catalogue)
         self._removal = Removal(self._pages)
+        self._probe: asyncio.Future[Any] | None = None
 
     @classmethod
     async def open(cls, url: str) -> Self:
@@ -75,7 +77,11 @@ class PostgresStore:
         return store
 
     async def ask_for_trouble(self) -> str | None:
-        """Why writes are not taken now, None if they are."""
+        """Why writes are not taken now, None if they are; it is tried whether the database answers, for a second."""
+        if self._probe is None or self._probe.done():
+            self._probe = self._writes.submit(_knock)
+            self._probe.add_done_callback(asyncio.Future.exception)  # the lane tells of it
+        await asyncio.wait((self._probe,), timeout=_PROBE_SECONDS_MAX)
         return "the database cannot be reached" if self._writes.is_in_trouble else None
 
     async def close(self) -> None:
@@ -278,6 +284,10 @@ class PostgresStore:
     async def _read_properties(self) -> None:
         rows = await self._points.submit(lambda session: session.read(statements.LIST_PROPERTIES))
         self._catalogue.put_properties(read_properties(rows))
+
+
+async def _knock(session: Session) -> None:
+    await session.read(statements.NOTHING)
 
 
 def _place(table: Table) -> tuple[str, str, int]:
