@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import shlex
 import shutil
 import signal
 import socket
@@ -21,12 +22,13 @@ from rowkey import __version__
 from rowkey.server.certificate import keep_certificate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from tests.conftest import TokenIssuer
 
 SECONDS_MAX = 20
 KEY = "a2V5"
+SERVE = (sys.executable, "-m", "rowkey", "serve", "--port", "0")
 
 
 def rowkey(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -46,12 +48,9 @@ def start() -> Iterator[Callable[..., subprocess.Popen[str]]]:
     """A way to start servers that are gone after the test."""
     processes: list[subprocess.Popen[str]] = []
 
-    def start(*arguments: str) -> subprocess.Popen[str]:
+    def start(*arguments: str, command: Sequence[str] = SERVE, cwd: Path | None = None) -> subprocess.Popen[str]:
         process = subprocess.Popen(
-            [sys.executable, "-m", "rowkey", "serve", "--port", "0", *arguments],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
+            [*command, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=cwd
         )
         processes.append(process)
         return process
@@ -99,6 +98,11 @@ def test_nothing_asked_prints_help() -> None:
         (["--workers", "65"], "makes no sense"),
         (["--workers", "2", "--memory"], "exclude each other"),
         (["--memory", "--auto-index"], "no use for indexes"),
+        (["--store", "postgresql://here/db", "--auto-index"], "no use for indexes"),
+        (["--store", "postgresql://u:sec/ret@here/db"], "In a password write %2F"),
+        (["--memory", "--port", "7000", "--metrics-port", "7000"], "--port 7000 is the metrics port, too"),
+        (["--port", "7003", "--metrics-port", "7000", "--workers", "4"], "metrics port of one of 4 workers, too"),
+        (["--host", f"{'a' * 64}.org", "--allow-development-key"], "not the name of a host"),
         (["--port", "many"], "invalid int value"),
         (["--account", "abc:no-base64"], "not base64"),
         (["--account", "abc"], "one or two keys"),
@@ -130,6 +134,25 @@ def test_senseless_command_line_is_a_usage_error(arguments: list[str], complaint
     assert result.returncode == 2
     assert complaint in result.stderr
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("arguments", [("index", "list", "--connection-string"), ("db", "status")])
+def test_ctrl_c_ends_a_command_that_waits(arguments: tuple[str, ...]) -> None:
+    """For a server that says nothing."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        place = f"//127.0.0.1:{listener.getsockname()[1]}/abc"
+        text = (
+            f"postgresql:{place}"
+            if arguments[0] == "db"
+            else f"AccountName=abc;AccountKey={KEY};TableEndpoint=http:{place}"
+        )
+        command = [sys.executable, "-m", "rowkey", *arguments, text]
+        process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        with listener.accept()[0] as connection:
+            assert connection.recv(1)
+            process.send_signal(signal.SIGINT)
+            assert process.communicate(timeout=SECONDS_MAX)[1] == "rowkey: interrupted\n"
+    assert process.returncode == 130
 
 
 class TestServe:
@@ -178,6 +201,26 @@ class TestServe:
             assert client.recv(1) == b""
         process.wait(SECONDS_MAX)
         assert process.returncode == 0
+
+    @pytest.mark.skipif(sys.platform == "win32", reason="needs a shell that can close a stream")
+    def test_serves_without_standard_streams(self, start: Callable[..., subprocess.Popen[str]], tmp_path: Path) -> None:
+        """None of them must become a file of the server's, which prints to it."""
+        command = f"exec {shlex.quote(sys.executable)} -m rowkey serve --port 0 --workers 2 --data data <&- 2>&-"
+        process = start(command=["sh", "-c", command], cwd=tmp_path)
+        ready_line(process)
+        process.terminate()
+        assert process.wait(SECONDS_MAX) == 0
+
+    @pytest.mark.skipif(sys.platform == "win32", reason="needs a pipe with a name")
+    def test_ctrl_c_before_there_is_a_server(self, start: Callable[..., subprocess.Popen[str]], tmp_path: Path) -> None:
+        """It reads the file of accounts, from a pipe into which nobody writes."""
+        pipe = tmp_path / "pipe"
+        os.mkfifo(pipe)
+        process = start("--memory", "--account-file", str(pipe))
+        with pipe.open("wb"):  # which waits until it is being read
+            process.send_signal(signal.SIGINT)
+            _, errors = process.communicate(timeout=SECONDS_MAX)
+        assert (process.returncode, errors) == (-signal.SIGINT, "")
 
     @pytest.mark.parametrize("option", ["--port", "--metrics-port"])
     def test_port_that_is_taken(self, option: str) -> None:

@@ -15,6 +15,7 @@ from rowkey.config import (
     parse_account,
     parse_issuer,
     parse_role,
+    parse_store,
 )
 
 
@@ -56,7 +57,7 @@ def test_keys_are_not_shown() -> None:
         ("0.0.0.0", "http://127.0.0.1:5/devstoreaccount1"),
         ("::", "http://[::1]:5/devstoreaccount1"),
         ("::1", "http://[::1]:5/devstoreaccount1"),
-        ("localhost", "http://localhost:5/devstoreaccount1"),
+        ("localhost", "http://127.0.0.1:5/devstoreaccount1"),
     ],
 )
 def test_connection_string(host: str, endpoint: str) -> None:
@@ -126,6 +127,40 @@ def test_roles() -> None:
     for text in ("", "king", "a=", "a=king", "=reader", " =reader"):
         with pytest.raises(ValueError):
             parse_role(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "postgresql://",
+        "postgres://u@db1,db2:5433/rowkey?target_session_attrs=read-write",
+        "postgresql://u:a%2Fb%40c%3Ad@[::1]:5432/rowkey",
+        "postgresql://%2Frun%2Fpostgresql/rowkey?user=u@server",
+    ],
+)
+def test_stores(text: str) -> None:
+    assert parse_store(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("mysql://u:secret@host/db", "not the URL of a database"),
+        ("postgresql://u@host:secret/db", "port that is no number"),
+        ("postgresql://u@host:5432,other:secret/db", "port that is no number"),
+        ("postgresql://u:sec/ret@host/db", "%2F for /"),
+        ("postgresql://u:12/secret@host/db", "%2F for /"),
+        ("postgresql://u:sec?ret@host/db", "PGPASSWORD"),
+        ("postgresql://u:12?secret@host/db", "cannot be read"),
+        ("postgresql://u:p@secret@host/db", "more than one @"),
+        ("postgresql://u:[secret@host/db", "cannot be read"),
+        ("postgresql://u:secret\u2100@host/db", "cannot be read"),
+    ],
+)
+def test_bad_store_is_refused_without_showing_a_password(text: str, complaint: str) -> None:
+    with pytest.raises(ValueError, match=complaint) as caught:
+        parse_store(text)
+    assert "sec" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

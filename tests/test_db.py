@@ -8,6 +8,7 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+import pytest
 from azure.core import MatchConditions
 from azure.data.tables import TableServiceClient
 
@@ -40,25 +41,38 @@ def test_a_schema_is_made_and_looked_at(postgres: Postgres) -> None:
 
 
 def test_what_cannot_be_done_is_explained_in_one_line(postgres: Postgres, tmp_path: Path) -> None:
-    for arguments, words in [
-        (("db", "status", postgres.url("missing")), "does not exist"),
-        (("db", "init", f"postgresql://rowkey:secret@127.0.0.1:{free_port()}/rowkey"), "cannot be opened"),
-        (("db", "status", "mysql://rowkey"), "not the URL of a database"),
-        (("db", "copy", str(tmp_path / "missing"), postgres.new_database()), "is not a folder"),
-        (("db", "copy", str(tmp_path), postgres.new_database()), "There is no rowkey.db in"),
-        (("db", "copy", str(tmp_path), f"{tmp_path}/."), "cannot be copied into itself"),
-        (("serve", "--store", postgres.url("missing")), "does not exist"),
-        (("serve", "--store", postgres.url("postgres")), "rowkey db init"),
-        (("serve", "--store", "rowkey-data"), "not the URL of a database"),
-        (("serve", "--store", postgres.url("postgres"), "--memory"), "exclude each other"),
-        (("serve", "--store", postgres.url("postgres"), "--workers", "2"), "exclude each other"),
+    database = postgres.new_database()
+    for arguments, code, words in [
+        (("db", "status", postgres.url("missing")), 1, "does not exist. Make it with: createdb"),
+        (("db", "init", f"postgresql://rowkey:secret@127.0.0.1:{free_port()}/rowkey"), 1, "Start it, or look at host"),
+        (("db", "status", "mysql://rowkey"), 2, "not the URL of a database"),
+        (("db", "init", "postgresql://rowkey:sec/secret@127.0.0.1/rowkey"), 2, "In a password write"),
+        (("db", "copy", str(tmp_path), "postgresql://rowkey@127.0.0.1:secret/rowkey"), 2, "a port that is no number"),
+        (("db", "copy", str(tmp_path / "missing"), database), 1, "is not a folder"),
+        (("db", "copy", "a" * 300, database), 1, "File name too long"),
+        (("db", "copy", str(tmp_path), database), 1, "There is no rowkey.db in"),
+        (("db", "copy", str(tmp_path), f"{tmp_path}/."), 2, "cannot be copied into itself"),
+        (("serve", "--store", postgres.url("missing")), 1, "does not exist"),
+        (("serve", "--store", postgres.url("postgres")), 1, "rowkey db init"),
+        (("serve", "--store", "rowkey-data"), 2, "not the URL of a database"),
+        (("serve", "--store", postgres.url("postgres"), "--memory"), 2, "exclude each other"),
+        (("serve", "--store", postgres.url("postgres"), "--workers", "2"), 2, "exclude each other"),
     ]:
         run = rowkey(*arguments)
-        assert run.returncode in (1, 2), arguments
+        assert run.returncode == code, arguments
         assert words in run.stderr
         assert run.stderr.count("\n") == 1
         assert "secret" not in run.stderr
     assert not any(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("arguments", [("db", "status"), ("serve", "--store")])
+def test_without_the_package_for_databases_it_is_said_where_to_get_it(arguments: tuple[str, ...]) -> None:
+    program = "import sys; sys.modules['asyncpg'] = None; from rowkey.cli import main; sys.exit(main())"
+    command = [sys.executable, "-c", program, *arguments, "postgresql://rowkey@127.0.0.1/rowkey"]
+    run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=SECONDS_MAX)
+    assert run.returncode == 1
+    assert "needs asyncpg, which is not installed: in a checkout `make run` installs it" in run.stderr
 
 
 def test_a_server_that_waits_for_its_database_can_be_stopped() -> None:

@@ -5,20 +5,26 @@ from __future__ import annotations
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
+import threading
 import time
 from typing import TYPE_CHECKING
 from urllib.request import Request, urlopen
 
 import pytest
 
+from rowkey.arguments import make_parser
+from rowkey.client import CONNECTION_STRING_VARIABLE, Endpoint, parse_connection_string
 from rowkey.config import DEVELOPMENT_ACCOUNT
-from rowkey.index import CONNECTION_STRING_VARIABLE, Endpoint, parse_connection_string
-from tests.conftest import free_port
+from rowkey.index import run_command
+from tests.conftest import ServerProcess, free_port
 
 if TYPE_CHECKING:
-    from tests.conftest import Server, ServerProcess
+    from pathlib import Path
+
+    from tests.conftest import Server
 
 KEY = "a2V5"
 
@@ -31,6 +37,12 @@ def index(*arguments: str, connection_string: str | None = None) -> tuple[int, s
     command = [sys.executable, "-m", "rowkey", "index", *arguments]
     result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, env=environment)
     return result.returncode, result.stdout, result.stderr
+
+
+def failure(connection_string: str, capsys: pytest.CaptureFixture[str]) -> str:
+    """What is said where indexes cannot be listed."""
+    assert run_command(make_parser().parse_args(["index", "list", "--connection-string", connection_string])) == 1
+    return capsys.readouterr().err
 
 
 def send(server: Server, method: str, path: str, body: dict[str, object]) -> None:
@@ -93,6 +105,43 @@ class TestCommands:
         assert code == 1
         assert "AuthenticationFailed" in errors
         assert KEY not in errors
+        assert "Compare AccountKey and the two clocks" in errors
+
+    def test_an_account_that_the_server_does_not_have(self, server: Server, capsys: pytest.CaptureFixture[str]) -> None:
+        text = server.connection_string.replace(server.account, "other")
+        assert failure(text, capsys).endswith("The server has no account other.\n")
+
+    def test_http_and_https_are_told_apart(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """And a certificate that the server has made itself can be trusted, as the message says."""
+        process = ServerProcess(tmp_path, "--tls", "auto")
+        process.start()
+        secure, plain = process.server.connection_string, process.server.connection_string.replace("https:", "http:")
+        assert failure(plain, capsys).endswith("write https:// into the TableEndpoint.\n")
+        assert failure(secure, capsys).endswith("Trust its certificate: SSL_CERT_FILE=DIR/tls/cert.pem\n")
+        monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "data" / "tls" / "cert.pem"))
+        assert run_command(make_parser().parse_args(["index", "list", "--connection-string", secure])) == 0
+        process.stop()
+
+    def test_https_where_the_server_speaks_http(self, server: Server, capsys: pytest.CaptureFixture[str]) -> None:
+        text = server.connection_string.replace("http:", "https:")
+        assert failure(text, capsys).endswith("The server speaks http: write http:// into the TableEndpoint.\n")
+
+    @pytest.mark.parametrize("body", [b"Hello!", b"\xff", b"[]", b"{}", b'{"value": [{}]}'])
+    def test_another_server(self, body: bytes, capsys: pytest.CaptureFixture[str]) -> None:
+        def answer() -> None:
+            with listener.accept()[0] as connection:
+                connection.recv(65536)
+                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body))
+
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            thread = threading.Thread(target=answer)
+            thread.start()
+            url = f"http://127.0.0.1:{listener.getsockname()[1]}/abc"
+            text = f"AccountName=abc;AccountKey={KEY};TableEndpoint={url}"
+            assert f"What answers at {url} is no Rowkey" in failure(text, capsys)
+            thread.join()
 
     def test_no_server(self) -> None:
         url = f"http://127.0.0.1:{free_port()}/a"
@@ -142,9 +191,20 @@ class TestConnectionString:
             ("x", "no AccountName or no AccountKey"),
             ("AccountName=abc", "no AccountKey"),
             ("AccountName=abc;AccountKey=!", "not base64"),
-            (f"AccountName=abc;AccountKey={KEY};TableEndpoint=here", "not the URL of a server"),
+            (f"AccountName=d\u00e9v;AccountKey={KEY}", "not that of an account"),
         ],
     )
     def test_what_is_none(self, text: str, complaint: str) -> None:
         with pytest.raises(ValueError, match=complaint):
             parse_connection_string(text)
+
+    @pytest.mark.parametrize(
+        "url",
+        [
+            *("here", "http://", "http:///abc", "http://[::1/abc", "http://here:port/abc", "http://here:0/abc"),
+            *("http://..here/abc", "http://here/d\u00e9v", "http://here/a b", "http://here/?a", "http://here/#a"),
+        ],
+    )
+    def test_what_is_no_url(self, url: str) -> None:
+        with pytest.raises(ValueError, match="not the URL of a server"):
+            parse_connection_string(f"AccountName=abc;AccountKey={KEY};TableEndpoint={url}")

@@ -252,6 +252,10 @@ class TestHealth:
         assert server.ask("POST", "/readyz")[0] == 404
         assert server.ask("GET", "/healthz", {"Host": ""})[0] == 200
 
+    def test_the_explorer_may_be_left_out(self, start: Callable[..., Running]) -> None:
+        assert start("--memory").ask("GET", "/explorer")[0] == 200
+        assert start("--memory", "--no-explorer").ask("GET", "/explorer")[0] == 404
+
     def test_an_account_of_that_name_comes_first(self, start: Callable[..., Running]) -> None:
         server = start("--memory", "--account", f"healthz:{KEY}")
         assert server.ask("GET", "/healthz")[0] == 403

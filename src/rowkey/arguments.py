@@ -15,6 +15,7 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"Rowkey {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     _add_db_commands(commands)
+    _add_export_commands(commands)
     _add_index_commands(commands)
     _add_repair_commands(commands)
     serve_parser = commands.add_parser("serve", help="start a server", description="Start a server; SIGTERM stops it.")
@@ -31,6 +32,7 @@ def make_parser() -> argparse.ArgumentParser:
     )
     add("--compress", action="store_true", help="send large answers with gzip to clients that take it")
     add("--auto-index", action="store_true", help="add indexes for filters that look at many entities again and again")
+    add("--no-explorer", action="store_true", help="leave out the page that shows tables in a browser, /explorer")
     add("--workers", type=int, default=1, metavar="N", help="processes that answer requests (default: %(default)s)")
     add(
         "--account",
@@ -122,8 +124,6 @@ def _add_db_commands(commands: "argparse._SubParsersAction[argparse.ArgumentPars
         copy.add_argument(
             name, type=_parse_text, metavar=name.upper(), help="postgresql://USER@HOST/DATABASE, or a data folder"
         )
-    for action in (init, upgrade, status, copy):
-        action.set_defaults(log_level="info", log_format="text", account_file=None)
 
 
 def _add_index_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -138,13 +138,33 @@ def _add_index_commands(commands: "argparse._SubParsersAction[argparse.ArgumentP
         action.add_argument("property", type=_parse_text, metavar="PROPERTY")
     show.add_argument("table", type=_parse_text, metavar="TABLE", nargs="?", help="(default: all tables)")
     for action in (add, drop, show):
-        action.add_argument(
-            "--connection-string",
-            type=_parse_text,
-            metavar="TEXT",
-            help="of the account (default: AZURE_STORAGE_CONNECTION_STRING of the environment, or else the account "
-            f"that all emulators have, on {HOST} port {PORT})",
-        )
+        _add_connection_string(action)
+
+
+def _add_export_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    what = "write tables of a running server to files of JSON lines"
+    export = commands.add_parser("export", help=what, description=f"{what.capitalize()}.")
+    export.add_argument("folder", metavar="DIR", type=_parse_path, help="the folder for the files, TABLE.jsonl each")
+    export.add_argument("tables", metavar="TABLE", type=_parse_text, nargs="*", help="(default: all tables)")
+    export.add_argument("--filter", type=_parse_text, help="the $filter that entities must satisfy")
+    what = "write entities from files of JSON lines to tables of a running server"
+    import_ = commands.add_parser("import", help=what, description=f"{what.capitalize()}.")
+    import_.add_argument(
+        "paths", metavar="FILE", type=_parse_path, nargs="+", help="a file, TABLE.jsonl, or a folder of them"
+    )
+    import_.add_argument("--table", type=_parse_text, help="the table (default: the name of the file says it)")
+    for command in (export, import_):
+        _add_connection_string(command)
+
+
+def _add_connection_string(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--connection-string",
+        type=_parse_text,
+        metavar="TEXT",
+        help="of the account (default: AZURE_STORAGE_CONNECTION_STRING of the environment, or else the account "
+        f"that all emulators have, on {HOST} port {PORT})",
+    )
 
 
 def _add_repair_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:

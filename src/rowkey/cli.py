@@ -1,7 +1,8 @@
 """The `rowkey` command.
 
-Exit codes: 0 after a signal to stop, 2 for a command line that makes no sense, 1 for everything else that prevents the
-server from running. What the server needs is imported when it is started, so that `rowkey --version` answers at once.
+Exit codes: 0 after a signal to stop, 2 for a command line that makes no sense, 130 for a command that Ctrl-C has ended,
+1 for everything else that prevents the server from running. What the server needs is imported when it is started, so
+that `rowkey --version` answers at once.
 """
 
 import argparse
@@ -9,6 +10,7 @@ import errno
 import logging
 import math
 import os
+import signal
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -42,6 +44,8 @@ log = logging.getLogger(__name__)
 
 USAGE_EXIT_CODE = 2
 FAILURE_EXIT_CODE = 1
+INTERRUPTED_EXIT_CODE = 130
+"""What a shell says of a process that Ctrl-C has ended."""
 
 PORT_MAX = 65535
 PRIVATE_UMASK = 0o077
@@ -52,30 +56,47 @@ WORKERS_MAX = 64
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
+    _open_missing_streams()
     os.umask(PRIVATE_UMASK)
     parser = make_parser()
     options = parser.parse_args(arguments)
     if options.command is None:
         parser.print_help()
         return 0
-    if options.command == "db":
-        from rowkey.db import run_command
-
-        return run_command(options)
-    if options.command == "index":
-        from rowkey.index import run_command as run_index_command
-
-        return run_index_command(options)
-    if options.command in ("check", "salvage", "backup"):
-        from rowkey.repair import run_command as run_repair_command
-
-        return run_repair_command(options)
+    if options.command != "serve":
+        return _run_command(options)
     try:
         settings = read_settings(options, os.environ)
     except ValueError as error:
         return _fail(str(error), USAGE_EXIT_CODE)
     _set_up_log(options)
     return serve(settings)
+
+
+def _run_command(options: argparse.Namespace) -> int:
+    """Run a command that comes to an end by itself; after Ctrl-C it tidies up."""
+    if options.command == "db":
+        from rowkey.db import run_command
+    elif options.command in ("export", "import"):
+        from rowkey.export import run_command
+    elif options.command == "index":
+        from rowkey.index import run_command
+    else:
+        from rowkey.repair import run_command
+    try:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        return run_command(options)
+    except KeyboardInterrupt:
+        return _fail("interrupted", INTERRUPTED_EXIT_CODE)
+
+
+def _open_missing_streams() -> None:
+    """Have something behind the standard streams that are closed (`2>&-`), lest a file of ours gets their number."""
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:  # the system gives the lowest number that is free
+        pass
+    os.close(descriptor)
+    sys.stdout = sys.stdout or open(1, "w", closefd=False)  # noqa: SIM115 - until the end
+    sys.stderr = sys.stderr or open(2, "w", closefd=False)  # noqa: SIM115
 
 
 def read_settings(options: argparse.Namespace, environment: Mapping[str, str]) -> Settings:
@@ -87,7 +108,13 @@ def read_settings(options: argparse.Namespace, environment: Mapping[str, str]) -
             "--memory and --auto-index exclude each other: a store in memory has no use for indexes. "
             "Leave one of them out."
         )
+    if options.store is not None and options.auto_index:
+        raise ValueError(
+            "--store and --auto-index exclude each other: a store on PostgreSQL has no use for indexes. "
+            "Leave one of them out."
+        )
     _verify_workers(options)
+    _verify_host(options.host)
     if not 0 <= options.port <= PORT_MAX:
         raise ValueError(f"--port {options.port} is not a port: choose one from 0 to {PORT_MAX}.")
     if options.metrics_port is not None:
@@ -103,6 +130,7 @@ def read_settings(options: argparse.Namespace, environment: Mapping[str, str]) -
         workers=options.workers,
         compress=options.compress,
         auto_index=options.auto_index,
+        explorer=not options.no_explorer,
         tls=_read_tls(options),
         bearer=_read_bearer(options),
         accounts=_read_accounts(options, environment),
@@ -128,6 +156,14 @@ def _read_store(options: argparse.Namespace) -> str | None:
     return parse_store(options.store)
 
 
+def _verify_host(host: str) -> None:
+    """Refuse what nothing can look up as the name of a host."""
+    try:
+        host.encode("idna")
+    except UnicodeError:
+        raise ValueError(f"--host {host} is not the name of a host, whose parts have 1 to 63 letters each.") from None
+
+
 def _verify_workers(options: argparse.Namespace) -> None:
     if not 1 <= options.workers <= WORKERS_MAX:
         raise ValueError(f"--workers {options.workers} makes no sense: choose a number from 1 to {WORKERS_MAX}.")
@@ -151,6 +187,9 @@ def _verify_metrics_ports(options: argparse.Namespace) -> None:
     if not 0 <= options.metrics_port <= last:
         what = "is not a port" if options.workers == 1 else f"is none that {options.workers} workers can count up from"
         raise ValueError(f"--metrics-port {options.metrics_port} {what}: choose one from 0 to {last}.")
+    if options.port and options.metrics_port and 0 <= options.port - options.metrics_port < options.workers:
+        whose = "" if options.workers == 1 else f" of one of {options.workers} workers"
+        raise ValueError(f"--port {options.port} is the metrics port{whose}, too: choose another one for either.")
 
 
 def _read_accounts(options: argparse.Namespace, environment: Mapping[str, str]) -> dict[str, Account]:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 HOST = "127.0.0.1"
 PORT = 10002
@@ -80,7 +80,8 @@ class Bearer:
 class Settings:
     """The settings of one server.
 
-    `data` is the folder of its store; None for a store in memory, or where `store` is the URL of a database.
+    `data` is the folder of its store, or beside a database (`store`, a URL) that of logs and certificates; None for
+    none.
     """
 
     host: str = HOST
@@ -96,6 +97,8 @@ class Settings:
     """Whether large answers are compressed for clients that take it."""
     auto_index: bool = False
     """Whether tables are given indexes for filters that look at many entities again and again."""
+    explorer: bool = True
+    """Whether there is a page for people, at `/explorer`."""
     log_requests: bool = False
     slow_seconds: float | None = None
     """Requests that take longer are logged as warnings."""
@@ -196,7 +199,21 @@ def parse_store(text: str) -> str:
         raise ValueError(
             "That is not the URL of a database. Write one as in postgresql://rowkey@db.example.org/rowkey."
         )
+    try:
+        url = urlsplit(text)
+        parse_qs(url.query, strict_parsing=bool(url.query))
+        hosts = url.netloc.partition("@")[2] if "@" in url.netloc else url.netloc
+        ports = [host.rpartition("]")[2].partition(":")[2] for host in hosts.split(",")]
+    except ValueError:  # its text may have the password in it
+        raise ValueError(f"The URL of the database cannot be read. {_PASSWORDS}") from None
+    if "@" in hosts + url.path:
+        raise ValueError(f"The URL of the database has more than one @. {_PASSWORDS}")
+    if not all(port.isdecimal() and port.isascii() for port in ports if port):
+        raise ValueError(f"The URL of the database has a port that is no number. {_PASSWORDS}")
     return text
+
+
+_PASSWORDS = "In a password write %2F for /, %40 for @ and %3A for :, or give it in PGPASSWORD."
 
 
 def is_store(text: str) -> bool:
@@ -210,6 +227,14 @@ def describe_store(url: str) -> str:
     scheme, _, rest = place.partition("://")
     user, at, hosts = rest.rpartition("@")
     return f"{scheme}://{user.partition(':')[0]}{at}{hosts}"
+
+
+def describe_lack(package: str | None) -> str:
+    """That a package is not installed which databases need, and how to come by it."""
+    return (
+        f"needs {package}, which is not installed: in a checkout `make run` installs it, "
+        "elsewhere pip install 'PATH-OF-CHECKOUT[postgres]'."
+    )
 
 
 def parse_role(text: str) -> tuple[str, Role]:
@@ -255,5 +280,8 @@ def format_url(settings: Settings, port: int, *, host: str | None = None) -> str
 
 
 def _reachable(host: str) -> str:
-    """An address to connect to, where a server listens on all of them."""
-    return {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    """An address to connect to, where a server listens on all of them or on this machine's.
+
+    `azure-data-tables` takes `localhost` for Cosmos DB.
+    """
+    return {"": HOST, "0.0.0.0": HOST, "::": "::1", "localhost": HOST}.get(host, host)

@@ -7,9 +7,11 @@ import time
 from contextlib import AsyncExitStack
 from pathlib import Path
 
-from rowkey.config import describe_store, is_store, parse_store
+from rowkey.config import describe_lack, describe_store, is_store, parse_store
 from rowkey.store.transfer import Archive, TransferError, copy
 
+FAILURE_EXIT_CODE = 1
+USAGE_EXIT_CODE = 2
 _REPORT_SECONDS = 2.0
 
 
@@ -19,24 +21,38 @@ def run_command(options: argparse.Namespace) -> int:
         from rowkey.store.embedded.folder import FolderError
         from rowkey.store.postgres.schema import DatabaseError
     except ModuleNotFoundError as error:
-        return _fail(f"this needs {error.name}, which is not installed: pip install rowkey[postgres]")
+        return _fail(f"this {describe_lack(error.name)}", FAILURE_EXIT_CODE)
+    try:
+        _verify_places(options)
+    except ValueError as error:
+        return _fail(str(error), USAGE_EXIT_CODE)
     try:
         if options.action == "copy":
-            if not is_store(options.source) and Path(options.source).resolve() == Path(options.target).resolve():
-                raise TransferError(f"{options.source} cannot be copied into itself. Name another target.")
             asyncio.run(_copy(options.source, options.target))
         else:
             print(asyncio.run(_change_schema(options)))
-    except (ValueError, DatabaseError, FolderError, TransferError) as error:
-        return _fail(str(error))
+    except (OSError, DatabaseError, FolderError, TransferError) as error:
+        return _fail(str(error), FAILURE_EXIT_CODE)
     return 0
+
+
+def _verify_places(options: argparse.Namespace) -> None:
+    """Raise ValueError where the command names no database, or the same folder twice."""
+    if options.action != "copy":
+        parse_store(options.url)
+        return
+    for place in (options.source, options.target):
+        if is_store(place):
+            parse_store(place)
+    if not is_store(options.source) and Path(options.source).resolve() == Path(options.target).resolve():
+        raise ValueError(f"{options.source} cannot be copied into itself. Name another target.")
 
 
 async def _change_schema(options: argparse.Namespace) -> str:
     """Do what is asked for, and say what is there now."""
     from rowkey.store.postgres import schema
 
-    url = parse_store(options.url)
+    url = options.url
     if options.action == "init":
         await schema.init(url, is_sharded=options.citus)
     elif options.action == "upgrade":
@@ -71,12 +87,12 @@ async def _open_archive(place: str, *, is_new: bool) -> Archive:
     if is_store(place):
         from rowkey.store.postgres.archive import DatabaseArchive
 
-        return await DatabaseArchive.open(parse_store(place))
+        return await DatabaseArchive.open(place)
     from rowkey.store.embedded.archive import FolderArchive
 
     return FolderArchive.open(Path(place), is_new=is_new)
 
 
-def _fail(message: str) -> int:
+def _fail(message: str, code: int) -> int:
     print(f"rowkey: {message}", file=sys.stderr)
-    return 1
+    return code

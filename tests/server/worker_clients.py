@@ -86,7 +86,7 @@ def ask_once(server: Server, method: str, path: str, headers: Mapping[str, str] 
 
 def processes_of(server: ServerProcess) -> dict[int, int]:
     """The processes of the workers by their numbers, as the log tells; 1 writes."""
-    begun = re.findall(r"worker (\d+) \(process (\d+)\)(?:, which writes)? begins", server.read_log())
+    begun = re.findall(r"worker (\d+) \(process (\d+)(?:, which writes)?\) begins", server.read_log())
     return {int(number): int(process) for number, process in begun}
 
 

@@ -15,7 +15,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 from rowkey.auth.bearer import BearerAuthority
-from rowkey.config import HOST, Bearer, Settings, is_readable_by_others
+from rowkey.config import HOST, Bearer, Settings, describe_lack, is_readable_by_others
 from rowkey.explorer.page import show_explorer
 from rowkey.observe.analytics import Analytics
 from rowkey.observe.health import Health, no_trouble
@@ -113,13 +113,13 @@ async def serve_store(
             store,
             bearer=bearer,
             analytics=analytics,
-            pages=(health.answer, show_explorer),
+            pages=(health.answer, show_explorer) if settings.explorer else (health.answer,),
             observers=monitor.observers(),
         )
         listener = Listener(service)
-        monitor.add(*listener_gauges(listener), *([] if settings.data is None else [data_gauge(settings.data)]))
-        if embedded is not None:
-            monitor.add(writes_gauge(lambda: embedded.waiting))
+        monitor.add(*listener_gauges(listener))
+        if embedded is not None and settings.data is not None:
+            monitor.add(writes_gauge(lambda: embedded.waiting), data_gauge(settings.data))
         stack.push_async_callback(monitor.stop)
         try:
             metrics_port = await monitor.start()
@@ -152,7 +152,7 @@ async def _open_store(settings: Settings, stop_asked: asyncio.Event) -> Store | 
         from rowkey.store.postgres.schema import DatabaseError
         from rowkey.store.postgres.store import PostgresStore
     except ModuleNotFoundError as error:
-        raise StoreError(f"--store needs {error.name}, which is not installed: pip install rowkey[postgres]") from None
+        raise StoreError(f"--store {describe_lack(error.name)}") from None
     opening = asyncio.create_task(PostgresStore.open(settings.store))
     stopping = asyncio.create_task(stop_asked.wait())
     await asyncio.wait((opening, stopping), return_when=asyncio.FIRST_COMPLETED)

@@ -83,7 +83,7 @@ class _Place:
 
     def __str__(self) -> str:
         role = ", which writes" if self.number == 0 else ""
-        return f"worker {self.number + 1} (process {self.process}){role}"
+        return f"worker {self.number + 1} (process {self.process}{role})"
 
     def send(self, command: bytes, descriptor: int | None = None) -> None:
         """Tell the worker something, unless it has just ended."""

@@ -55,6 +55,25 @@ async def test_a_schema_of_another_version_is_refused(postgres: Postgres, versio
             await schema.upgrade(url)
 
 
+async def test_what_to_do_is_said_with_what_is_wrong(postgres: Postgres) -> None:
+    url = await asyncio.to_thread(postgres.new_database)
+    postgres.sql("CREATE ROLE stranger LOGIN")
+    stranger, empty = (url.replace(f"{SUPERUSER}@", "stranger@") for url in (url, postgres.url("postgres")))
+    for job, words in (
+        (schema.read_status(postgres.url("missing")), "does not exist. Make it with: createdb --owner USER NAME"),
+        (schema.read_status(url.replace(f"{SUPERUSER}@", "missing@")), "does not exist. Make it with: createuser"),
+        (schema.read_status(url.replace(str(postgres.port), "1")), "Start it, or look at host and port."),
+        (schema.init(empty, is_sharded=False), "or: GRANT CREATE ON DATABASE NAME TO USER"),
+        (schema.read_status(stranger), "permission denied for schema rowkey."),
+        (schema.upgrade(stranger), "permission denied for schema rowkey."),
+        (PostgresStore.open(stranger), "permission denied for schema rowkey."),
+    ):
+        with pytest.raises(DatabaseError) as caught:
+            await job
+        assert words in str(caught.value)
+    postgres.sql("DROP ROLE stranger")
+
+
 async def test_a_schema_is_made_once(postgres: Postgres) -> None:
     url = await asyncio.to_thread(postgres.new_database)
     with pytest.raises(DatabaseError, match="already"):

@@ -14,7 +14,7 @@ import asyncpg
 
 from rowkey.config import describe_store
 from rowkey.store.postgres import definitions, statements
-from rowkey.store.postgres.failures import is_lost, is_transient
+from rowkey.store.postgres.failures import ERRORS, is_lost, is_transient
 from rowkey.store.postgres.session import Connection, connect
 
 log = logging.getLogger(__name__)
@@ -50,6 +50,8 @@ async def read_status(url: str) -> Status:
     connection = await open_connection(url)
     try:
         return await _read_status(connection)
+    except ERRORS as error:
+        raise DatabaseError(f"{describe_store(url)} cannot be read: {explain(error)}.") from error
     finally:
         await connection.close()
 
@@ -86,8 +88,9 @@ async def _migrate(url: str, *, is_sharded: bool, is_new: bool) -> Status:
                 definitions.SET_VERSION.format(version=definitions.VERSION, is_sharded=str(is_sharded).lower())
             )
             return status
-    except asyncpg.PostgresError as error:
-        raise DatabaseError(f"{describe_store(url)} cannot be changed: {explain(error)}.") from error
+    except ERRORS as error:
+        advice = _RIGHTS if is_new and isinstance(error, asyncpg.InsufficientPrivilegeError) else ""
+        raise DatabaseError(f"{describe_store(url)} cannot be changed: {explain(error)}.{advice}") from error
     finally:
         await connection.close()
 
@@ -112,7 +115,7 @@ async def open_connection(url: str) -> Connection:
     try:
         return await connect(url)
     except Exception as error:
-        raise DatabaseError(f"{describe_store(url)} cannot be opened: {explain(error)}.") from error
+        raise _not_opened(url, error) from error
 
 
 async def wait_for_schema(url: str) -> Status:
@@ -125,18 +128,18 @@ async def wait_for_schema(url: str) -> Status:
     while True:
         try:
             connection = await connect(url)
+            try:
+                status = await _read_status(connection)
+            finally:
+                await connection.close()
         except Exception as error:
             if not _may_pass(error):
-                raise DatabaseError(f"{describe_store(url)} cannot be opened: {explain(error)}.") from error
+                raise _not_opened(url, error) from error
             if not reminded or time.monotonic() > reminded + _REMIND_SECONDS:
                 reminded = time.monotonic()
                 log.warning("waiting for the database %s: %s", describe_store(url), explain(error))
             await asyncio.sleep(_ATTEMPT_SECONDS)
             continue
-        try:
-            status = await _read_status(connection)
-        finally:
-            await connection.close()
         if status.version != definitions.VERSION:
             raise DatabaseError(f"{describe_store(url)} has {status.text}.")
         return status
@@ -145,6 +148,21 @@ async def wait_for_schema(url: str) -> Status:
 def _may_pass(error: Exception) -> bool:
     """Whether a database that could not be reached may be there later."""
     return is_transient(error) or is_lost(error)
+
+
+def _not_opened(url: str, error: Exception) -> DatabaseError:
+    """Why a database cannot be opened, and what to do where that is known."""
+    text, advice = explain(error), ""
+    if isinstance(error, asyncpg.InvalidCatalogNameError):
+        advice = " Make it with: createdb --owner USER NAME"
+    elif isinstance(error, asyncpg.InvalidAuthorizationSpecificationError) and "does not exist" in text:
+        advice = " Make it with: createuser --pwprompt USER"
+    elif isinstance(error, OSError) and "SSL" not in text:
+        advice = " Start it, or look at host and port."
+    return DatabaseError(f"{describe_store(url)} cannot be opened: {text}.{advice}")
+
+
+_RIGHTS = " Its owner must do this, or: GRANT CREATE ON DATABASE NAME TO USER"
 
 
 def explain(error: BaseException) -> str:
