@@ -350,6 +350,7 @@ class Writer:
         """
         try:
             self._connection.set_busy_timeout(_READERS_MILLISECONDS)
+            self._fold(apsw.SQLITE_CHECKPOINT_FULL)  # and the mark needs nothing of the log
             self._fold(apsw.SQLITE_CHECKPOINT_TRUNCATE)
         except apsw.Error as error:
             self._complain("the disk fails still, and writes are refused: %s", explain(error))
