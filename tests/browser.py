@@ -25,6 +25,8 @@ OPTIONS = (
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
 )
+ELSEWHERE = "tables.example"
+"""A name of this machine that a tab takes for another's."""
 needs_browser = pytest.mark.skipif(
     BROWSER is None, reason="the test needs Chromium: run `apt-get install chromium`, or `make chromium` as root"
 )
@@ -88,7 +90,8 @@ def open_browser(folder: Path, *arguments: str) -> Iterator[None]:
 @asynccontextmanager
 async def open_tab(folder: Path) -> AsyncIterator[Tab]:
     """The tab of a browser of its own; its downloads go to `folder`, too."""
-    with open_browser(folder, "--remote-debugging-port=0", "about:blank"):
+    elsewhere = f"--host-resolver-rules=MAP {ELSEWHERE} 127.0.0.1"
+    with open_browser(folder, "--remote-debugging-port=0", elsewhere, "about:blank"):
         async with aiohttp.ClientSession() as session:
             async with session.ws_connect(await _find_tab(session, folder), max_msg_size=0) as socket:
                 tab = Tab(socket)

@@ -11,7 +11,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from azure.data.tables import EdmType, EntityProperty, TableServiceClient
+from azure.core.credentials import AzureNamedKeyCredential
+from azure.data.tables import EdmType, EntityProperty, TableSasPermissions, TableServiceClient, generate_table_sas
 
 from tests.conftest import free_port
 
@@ -96,14 +97,22 @@ def test_some_entities_and_another_name(service: TableServiceClient, own_server:
     table = service.create_table("Orders")
     for number in range(5):
         table.create_entity({"PartitionKey": "p", "RowKey": str(number), "Total": number})
-    assert run("export", tmp_path, "orders", "--filter", "Total ge 3", server=own_server.server)[0] == 0
+    server = own_server.server
+    permission = TableSasPermissions(read=True)
+    credential = AzureNamedKeyCredential(server.account, server.key)
+    expiry = datetime(2099, 1, 1, tzinfo=UTC)
+    signature = generate_table_sas(credential, "Orders", permission=permission, expiry=expiry)
+    reader = f"TableEndpoint={server.endpoint};SharedAccessSignature={signature}"
+    assert run("export", tmp_path, "orders", "orders", "--filter", "Total ge 3", server=reader)[0] == 0
     file = tmp_path / "orders.jsonl"
     assert [json.loads(line)["Total"] for line in file.read_text().splitlines()] == [3, 4]
     with file.open("a") as lines:  # the same entity again: the last counts
         lines.write('\n{"PartitionKey":"p","RowKey":"4","Total":5,"Timestamp":"2001-01-01T00:00:00Z"}\n')
-    code, output, _ = run("import", file, "--table", "Copies", server=own_server.server)
-    assert (code, output) == (0, f"Copies: 3 entities from {file}\n")
-    assert [entity["Total"] for entity in service.get_table_client("Copies").list_entities()] == [3, 5]
+        lines.write('{"PartitionKey":"p","RowKey":"5","Total":123456789012345680}\n')  # a double, as Azurite shows it
+    code, output, _ = run("import", file, "--table", "Copies", server=server)
+    assert (code, output) == (0, f"Copies: 4 entities from {file}\n")
+    totals = [entity["Total"] for entity in service.get_table_client("Copies").list_entities()]
+    assert list(map(repr, totals)) == ["3", "5", "1.2345678901234568e+17"]
 
 
 def test_what_cannot_be_done_is_explained(
@@ -116,6 +125,7 @@ def test_what_cannot_be_done_is_explained(
 
     for text, said in [
         ("nonsense\n", "line 3: this is not an entity in JSON"),
+        ("[" * 100_000, "line 3: this is not an entity in JSON"),
         ('{"PartitionKey":"p"}\n', "line 3: this is not an entity in JSON"),
         ('{"PartitionKey":"p","RowKey":3}\n', "line 3: this is not an entity in JSON"),
         ('{"PartitionKey":"p","RowKey":"\\ud800"}\n', "line 3: this is not an entity in JSON"),
@@ -131,7 +141,8 @@ def test_what_cannot_be_done_is_explained(
         (("export", tmp_path / "new", "Missing"), "TableNotFound: "),
         (("export", tmp_path / "new", "Orders", "--filter", "x eq"), "InvalidInput: "),
         (("export", tmp_path / "new", "../Orders"), "'../Orders' is not the name of a table."),
-        (("import", tmp_path / "missing.jsonl"), "No such file or directory"),
+        (("export", file), f"{file}: File exists"),
+        (("import", tmp_path / "missing.jsonl"), "missing.jsonl: No such file or directory"),
         (("import", tmp_path / "new"), "has no files whose names end in .jsonl."),
         (("import", file, "--table", "a/b"), "'a/b' is not the name of a table"),
     ]:
@@ -139,6 +150,7 @@ def test_what_cannot_be_done_is_explained(
         assert code == 1, arguments
         assert said in errors
     assert not list((tmp_path / "new").iterdir())  # nothing half done
+    assert [table.name for table in service.list_tables()] == ["Orders"]
     assert run("export", tmp_path, server="nonsense")[0] == 2
     nobody = f"AccountName=a;AccountKey=a2V5;TableEndpoint=http://127.0.0.1:{free_port()}/a"
     code, _, errors = run("export", tmp_path, server=nobody)

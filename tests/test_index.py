@@ -163,7 +163,7 @@ class TestCommands:
     def test_a_senseless_connection_string_of_the_environment(self) -> None:
         code, _, errors = index("list", connection_string="AccountName=a")
         assert (code, errors.count("\n")) == (2, 1)
-        assert "no AccountKey" in errors
+        assert "neither AccountName and AccountKey" in errors
 
 
 class TestConnectionString:
@@ -183,13 +183,19 @@ class TestConnectionString:
 
     def test_development_account(self) -> None:
         endpoint = parse_connection_string("UseDevelopmentStorage=true")
-        assert endpoint == ("http://127.0.0.1:10002/devstoreaccount1", "devstoreaccount1", DEVELOPMENT_ACCOUNT.keys[0])
+        url = "http://127.0.0.1:10002/devstoreaccount1"
+        assert endpoint == Endpoint(url, "devstoreaccount1", DEVELOPMENT_ACCOUNT.keys[0])
+
+    def test_signature(self) -> None:
+        endpoint = parse_connection_string("TableEndpoint=http://here:1/abc/;SharedAccessSignature=?sv=1&sig=a%2Fb%3D")
+        assert endpoint == Endpoint("http://here:1/abc", "", signature="sv=1&sig=a%2Fb%3D")
 
     @pytest.mark.parametrize(
         ("text", "complaint"),
         [
-            ("x", "no AccountName or no AccountKey"),
-            ("AccountName=abc", "no AccountKey"),
+            ("x", "neither AccountName and AccountKey nor"),
+            ("AccountName=abc", "neither AccountName and AccountKey nor"),
+            ("TableEndpoint=http://here:1/abc;SharedAccessSignature=a b", "not what a client can ask with"),
             ("AccountName=abc;AccountKey=!", "not base64"),
             (f"AccountName=d\u00e9v;AccountKey={KEY}", "not that of an account"),
         ],

@@ -24,6 +24,7 @@ CONNECTION_STRING_VARIABLE = "AZURE_STORAGE_CONNECTION_STRING"
 """Where the `az` command looks for it, too."""
 _VERSION = "2019-02-02"
 _SECONDS_MAX = 60
+_BUSY = frozenset({408, 429, 500, 502, 503, 504})
 _PAUSES = (1.0, 2.0, 4.0)
 """Seconds to wait before a busy server is asked again."""
 _UNTRUSTED = frozenset({18, 19, 20, 21})
@@ -40,7 +41,9 @@ class Endpoint(NamedTuple):
 
     url: str
     account: str
-    key: bytes
+    key: bytes = b""
+    signature: str = ""
+    """A shared access signature, where there is no key."""
 
 
 class Answer(NamedTuple):
@@ -105,7 +108,8 @@ class Client:
         may be done twice. Raises CommandError, in which `what` says what was asked for.
         """
         url = urlsplit(self.url + path)
-        target = f"{url.path}?{query}" if query else url.path
+        options = "&".join(filter(None, (query, self._endpoint.signature)))
+        target = f"{url.path}?{options}" if options else url.path
         resource = f"{url.path}?comp=indexes" if query.startswith("comp=indexes") else url.path
         pauses = list(_PAUSES)
         while True:
@@ -116,7 +120,7 @@ class Client:
             code, text = _explain(answer.body)
             if code in accepted:
                 return answer
-            if answer.status not in (500, 503) or not pauses:
+            if answer.status not in _BUSY or not pauses:
                 break
             time.sleep(pauses.pop(0))
         said = f"{code}: {text}" if code else f"{answer.status} {reason}."
@@ -127,17 +131,16 @@ class Client:
         raise CommandError(f"{self.url} refused to {what}: {said}")
 
     def _sign(self, method: str, resource: str, content_type: str | None) -> dict[str, str]:
-        """The headers of a request, with its Shared Key."""
+        """The headers of a request, with its Shared Key if there is one."""
         date = formatdate(usegmt=True)
-        text = f"{method}\n\n{content_type or ''}\n{date}\n/{self._endpoint.account}{resource}"
-        signature = base64.b64encode(self._key.sign(text)).decode("ascii")
-        headers = {
-            "x-ms-date": date,
-            "x-ms-version": _VERSION,
-            "Accept": "application/json;odata=minimalmetadata",
-            "Authorization": f"SharedKey {self._endpoint.account}:{signature}",
-        }
-        return headers if content_type is None else {**headers, "Content-Type": content_type}
+        headers = {"x-ms-date": date, "x-ms-version": _VERSION, "Accept": "application/json;odata=minimalmetadata"}
+        if content_type is not None:
+            headers["Content-Type"] = content_type
+        if self._endpoint.key:
+            text = f"{method}\n\n{content_type or ''}\n{date}\n/{self._endpoint.account}{resource}"
+            signature = base64.b64encode(self._key.sign(text)).decode("ascii")
+            headers["Authorization"] = f"SharedKey {self._endpoint.account}:{signature}"
+        return headers
 
     def _exchange(self, method: str, target: str, body: bytes | None, headers: dict[str, str]) -> tuple[Answer, str]:
         """An answer of whatever status, and its reason phrase."""
@@ -178,7 +181,8 @@ def run_with_client(connection_string: str | None, work: Callable[[Client], None
     try:
         work(client)
     except (CommandError, OSError) as error:
-        print(f"rowkey: {error}", file=sys.stderr)
+        text = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else str(error)
+        print(f"rowkey: {text}", file=sys.stderr)
         return FAILURE_EXIT_CODE
     finally:
         client.close()
@@ -193,8 +197,15 @@ def parse_connection_string(text: str) -> Endpoint:
     if parts.get("usedevelopmentstorage", "").lower() == "true":
         return _DEVELOPMENT
     account, key = parts.get("accountname", ""), parts.get("accountkey", "")
+    signature, endpoint = parts.get("sharedaccesssignature", "").removeprefix("?"), parts.get("tableendpoint", "")
+    if signature and endpoint and not key:
+        if not _is_url(endpoint) or not (signature.isascii() and signature.isprintable() and " " not in signature):
+            raise ValueError("The TableEndpoint and the SharedAccessSignature are not what a client can ask with.")
+        return Endpoint(endpoint.rstrip("/"), account, signature=signature)
     if not account or not key:
-        raise ValueError("The connection string has no AccountName or no AccountKey, and both are needed.")
+        raise ValueError(
+            "The connection string has neither AccountName and AccountKey nor TableEndpoint and SharedAccessSignature."
+        )
     if not (account.isascii() and account.isprintable()):
         raise ValueError(f"The AccountName {account!r} is not that of an account: lower-case letters and digits.")
     suffix = parts.get("endpointsuffix", "core.windows.net")

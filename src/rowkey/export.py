@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 
 from rowkey.client import Answer, Client, CommandError, run_with_client
+from rowkey.model.edm import INT32_MAX, INT32_MIN
 
 SUFFIX = ".jsonl"
 _TABLE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]{2,62}", re.ASCII)
@@ -45,8 +46,12 @@ def _run(client: Client, options: argparse.Namespace) -> None:
     if options.command == "export":
         _export(client, options.folder, options.tables, options.filter)
     else:
-        for file in _find_files(options.paths):
-            _import(client, file, options.table or file.stem)
+        files = {file: options.table or file.stem for file in _find_files(options.paths)}
+        for table in files.values():
+            if not _TABLE_NAME.fullmatch(table):
+                raise CommandError(f"{table!r} is not the name of a table: say which it is with --table.")
+        for file, table in files.items():
+            _import(client, file, table)
 
 
 # ---------------------------------------------------------------- out
@@ -54,7 +59,7 @@ def _run(client: Client, options: argparse.Namespace) -> None:
 
 def _export(client: Client, folder: Path, tables: Sequence[str], condition: str | None) -> None:
     """Write each table to a file of its own; a file has its name when it is complete."""
-    names = tables or list(client.tables())
+    names = list({name.lower(): name for name in tables or client.tables()}.values())
     for table in names:
         if not _TABLE_NAME.fullmatch(table):
             raise CommandError(f"{table!r} is not the name of a table.")
@@ -71,6 +76,8 @@ def _export(client: Client, folder: Path, tables: Sequence[str], condition: str 
                     lines.write(_write_line(entity))
                     count += 1
             unfinished.rename(file)
+        except OSError as error:
+            raise CommandError(f"{file} cannot be written: {error.strerror}.") from error
         finally:
             unfinished.unlink(missing_ok=True)
         print(f"{table}: {count:,} entities in {file}", flush=True)
@@ -89,7 +96,7 @@ def _entities(client: Client, table: str, condition: str | None) -> Iterator[dic
     while True:
         query = urlencode({**wanted, **following}, quote_via=quote)
         answer = client.send("GET", f"/{table}()", query, what=f"show the entities of {table}")
-        page: list[dict[str, Any]] = client.read(answer, lambda body: body["value"])
+        page: list[dict[str, Any]] = client.read(answer, lambda body: [dict(entity) for entity in body["value"]])
         yield from page
         following = {
             name: answer.headers[header]
@@ -121,12 +128,10 @@ def _find_files(paths: Sequence[Path]) -> list[Path]:
 
 def _import(client: Client, file: Path, table: str) -> None:
     """Insert or replace the entities of a file."""
-    if not _TABLE_NAME.fullmatch(table):
-        raise CommandError(f"{table!r} is not the name of a table: say which it is with --table.")
-    body = json.dumps({"TableName": table}).encode()
-    client.send("POST", "/Tables", body=body, what=f"create {table}", accepted=("TableAlreadyExists",))
     count = 0
     with file.open("rb") as lines:
+        body = json.dumps({"TableName": table}).encode()
+        client.send("POST", "/Tables", body=body, what=f"create {table}", accepted=("TableAlreadyExists",))
         for batch in _batches(file, lines):
             _send_batch(client, file, table, batch)
             count += len(batch)
@@ -158,15 +163,17 @@ def _read_line(file: Path, number: int, text: bytes) -> Line:
         entity = json.loads(text)
         keys = entity["PartitionKey"], entity["RowKey"]
         "".join(keys).encode()
-    except (ValueError, LookupError, TypeError):
+    except (ValueError, LookupError, TypeError, RecursionError):
         raise CommandError(
             f"{file}, line {number}: this is not an entity in JSON, with PartitionKey and RowKey."
         ) from None
-    members = {
-        name: value
-        for name, value in entity.items()
-        if not name.startswith("odata.") and name.partition("@")[0] != "Timestamp"
-    }
+    members: dict[str, Any] = {}
+    for name, value in entity.items():
+        if name.startswith("odata.") or name.partition("@")[0] == "Timestamp":
+            continue
+        if type(value) is int and not INT32_MIN <= value <= INT32_MAX and f"{name}@odata.type" not in entity:
+            members[f"{name}@odata.type"] = "Edm.Double"  # Azurite writes whole doubles so
+        members[name] = value
     return Line(number, *keys, json.dumps(members, separators=(",", ":")).encode())
 
 

@@ -13,7 +13,7 @@ import pytest
 from azure.core.credentials import AzureNamedKeyCredential
 from azure.data.tables import EdmType, EntityProperty, TableSasPermissions, UpdateMode, generate_table_sas
 
-from tests.browser import needs_browser, open_tab
+from tests.browser import ELSEWHERE, needs_browser, open_tab
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -130,6 +130,7 @@ async def test_a_table_from_its_creation_to_its_deletion(
     await explorer.write("row-key", "it's 1%")
     values = [
         ("Text", "String", "two\nlines <b>"),
+        ("value", "String", "a property like any other"),
         ("Small", "Int32", "-7"),
         ("Large", "Int64", "9007199254740993"),
         ("Whole", "Double", "1.0"),
@@ -149,6 +150,7 @@ async def test_a_table_from_its_creation_to_its_deletion(
         "PartitionKey": "eu ü",
         "RowKey": "it's 1%",
         "Text": "two\nlines <b>",
+        "value": "a property like any other",
         "Small": -7,
         "Large": EntityProperty(9007199254740993, EdmType.INT64),
         "Whole": 1.0,
@@ -160,8 +162,12 @@ async def test_a_table_from_its_creation_to_its_deletion(
     }
     assert isinstance(entity["Whole"], float)
 
-    await explorer.open_entity("it's 1%")  # what is saved again unchanged has the types that it had
-    await explorer.tab.run("document.querySelectorAll('#properties .value')[1].value = '8'")
+    client.update_entity(entity | {"Text": "line\r\nends\rof all\nkinds"})
+    entity = client.get_entity("eu ü", "it's 1%")
+    await explorer.open_entity("it's 1%")  # what is saved again unchanged is what it was, and has the type that it had
+    names = "[...document.querySelectorAll('#properties .name')]"
+    small = f"{names}.find((name) => name.value === 'Small').closest('tr')"
+    await explorer.tab.run(f"{small}.querySelector('.value').value = '8'")
     await explorer.click("#save")
     await explorer.tab.wait("!document.getElementById('entity').open")
     changed = client.get_entity("eu ü", "it's 1%")
@@ -205,7 +211,7 @@ async def test_pages_and_downloads(explorer: Explorer, table: TableClient) -> No
     await explorer.open(f"#{table.table_name}?Price%20ge%201.0")
     await explorer.sign_in()
     await explorer.see("status", "100 entities, and there are more")
-    await explorer.click("#more")
+    await explorer.tab.run("['first', 'second'].forEach(() => document.getElementById('more').click())")
     await explorer.see("status", "148 entities (")
     rows = await explorer.rows()
     assert [row[1] for row in rows] == [f"{number:04}" for number in range(2, 150)]
@@ -221,7 +227,8 @@ async def test_pages_and_downloads(explorer: Explorer, table: TableClient) -> No
     assert '"Later@odata.type":"Edm.Int64","Later":"7"' in lines[-1]
     await explorer.click("#download-csv")
     text = await explorer.downloaded(f"{table.table_name}.csv")
-    head, *body = csv.reader(io.StringIO(text, newline=""))
+    assert text[0] == "\ufeff"  # by which spreadsheets know UTF-8
+    head, *body = csv.reader(io.StringIO(text[1:], newline=""))
     assert head == ["PartitionKey", "RowKey", "Timestamp", "Price", "Text", "Later"]
     assert [[row[1], *row[3:]] for row in body] == [
         [entity["RowKey"], str(entity["Price"]), '=1,"2"\n', "7" if "Later" in entity else ""]
@@ -268,8 +275,8 @@ async def test_what_goes_wrong_is_said(explorer: Explorer, table: TableClient, s
 
     await explorer.click("#close-entity")
     await explorer.click("#sign-out")
-    await explorer.tab.wait("document.getElementById('signed-in').hidden")
-    assert await explorer.tab.run("sessionStorage.length") == 0
+    await explorer.tab.wait("document.activeElement?.id === 'connection'")
+    assert await explorer.tab.run("sessionStorage.length + localStorage.length + document.cookie.length") == 0
 
 
 async def test_a_signature_for_one_table_shows_that_table(
@@ -287,3 +294,27 @@ async def test_a_signature_for_one_table_shows_that_table(
     await explorer.open_entity("r")
     await explorer.click("#delete-entity")
     await explorer.see("entity-problem", "AuthorizationPermissionMismatch: ")
+
+
+async def test_a_dialog_belongs_to_the_table_that_it_was_opened_for(
+    explorer: Explorer, table: TableClient, service: TableServiceClient
+) -> None:
+    other = service.create_table(f"{table.table_name}x")
+    await explorer.sign_in()
+    for name in (table.table_name, other.table_name):
+        await explorer.tab.run(f"void (location.hash = {json.dumps(name)})")
+        await explorer.tab.wait(f"document.getElementById('table-name').textContent === {json.dumps(name)}")
+    await explorer.click("#new-entity")
+    await explorer.tab.run("history.back()")
+    await explorer.see("table-name", table.table_name)
+    await explorer.tab.wait("!document.getElementById('entity').open")
+    await explorer.tab.run("void (location.hash = '')")
+    await explorer.tab.wait("document.getElementById('table').hidden")
+    service.delete_table(other.table_name)
+
+
+async def test_a_page_from_another_machine_says_why_it_cannot_sign(explorer: Explorer) -> None:
+    explorer.origin = explorer.origin.replace("127.0.0.1", ELSEWHERE)
+    await explorer.open()
+    await explorer.sign_in()
+    await explorer.see("problem", "Start the server with --tls auto, or sign in with a shared access signature.")

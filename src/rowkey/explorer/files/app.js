@@ -5,6 +5,7 @@ import { TYPES, readEntities, writeCsv, writeEntity } from "./entity.js";
 
 const KEYS = ["PartitionKey", "RowKey", "Timestamp"];
 const PAGE_MAX = 1000;
+const COLUMNS_MAX = 60;
 const CREDENTIALS = "rowkey-credentials";
 
 const $ = (id) => document.getElementById(id);
@@ -16,6 +17,8 @@ let tables = [];
 let shown = null;
 /** The entity that the dialog is about; `etag` is null for one that is not there yet. */
 let edited = null;
+/** What the last click on a row asked for: an older answer that comes later is not shown. */
+let opening = null;
 
 function element(name, properties = {}, ...children) {
   const made = Object.assign(document.createElement(name), properties);
@@ -33,8 +36,9 @@ function act(work, where = $("problem")) {
     try {
       await work(event);
     } catch (error) {
-      where.textContent = error.code ? `${error.code}: ${error.message}` : error.message;
-      where.hidden = false;
+      const shownIn = where.closest("dialog:not([open])") ? $("problem") : where; // it may have been closed meanwhile
+      shownIn.textContent = error.code ? `${error.code}: ${error.message}` : error.message;
+      shownIn.hidden = false;
       if (!(error instanceof TableError)) throw error;
     }
   };
@@ -55,22 +59,18 @@ async function signIn(text) {
   sessionStorage.setItem(CREDENTIALS, text);
   $("connection").value = "";
   $("account").textContent = client.account;
-  show(true);
+  showSignedIn(true);
   listTables();
   await openAddressed();
 }
 
 function signOut() {
   sessionStorage.removeItem(CREDENTIALS);
-  client = shown = edited = null;
-  tables = [];
-  for (const list of [$("tables"), results.head, results.body, $("properties")]) list.replaceChildren();
-  $("account").textContent = "";
-  location.hash = "";
-  show(false);
+  history.replaceState(null, "", location.pathname);
+  location.reload(); // and nothing is left of what was shown
 }
 
-function show(isSignedIn) {
+function showSignedIn(isSignedIn) {
   $("signing-in").hidden = isSignedIn;
   $("signed-in").hidden = $("sign-out").hidden = !isSignedIn;
   $("table").hidden = true;
@@ -79,13 +79,18 @@ function show(isSignedIn) {
 
 // ---------------------------------------------------------------- tables
 
+/** Whether two names are those of the same table. */
+function isSame(name, other) {
+  return name.toLowerCase() === other?.toLowerCase();
+}
+
 function listTables() {
   const wanted = $("table-search").value.toLowerCase();
   const items = tables
     .filter((name) => name.toLowerCase().includes(wanted))
     .map((name) => {
       const link = element("a", { href: `#${encodeURIComponent(name)}`, textContent: name });
-      if (name === shown?.table) link.setAttribute("aria-current", "page");
+      if (isSame(name, shown?.table)) link.setAttribute("aria-current", "page");
       return element("li", {}, link);
     });
   const none = tables.length ? "None has this in its name." : "There are no tables yet.";
@@ -97,28 +102,47 @@ async function createTable() {
   await client.createTable(name);
   $("new-table").value = "";
   tables = await client.listTables();
-  location.hash = encodeURIComponent(name);
-  listTables();
+  await open(name, "");
 }
 
 async function deleteTable() {
-  if ($("confirmation").value !== shown.table) throw new TableError("This is not the name of the table.");
-  await client.deleteTable(shown.table);
+  const { table } = shown;
+  if ($("confirmation").value !== table) throw new TableError("This is not the name of the table.");
+  await client.deleteTable(table);
   $("deletion").close();
-  tables = tables.filter((name) => name !== shown.table);
-  shown = null;
-  $("table").hidden = true;
+  tables = tables.filter((name) => !isSame(name, table));
   location.hash = "";
-  listTables();
 }
 
-/** Open what the address of the page names: `#Table`, or `#Table?$filter`. */
+/** Show a table, and have it in the address of the page. */
+async function open(name, filter) {
+  const address = `#${encodeURIComponent(name)}${filter ? `?${encodeURIComponent(filter)}` : ""}`;
+  if (address === location.hash) await openAddressed();
+  else location.hash = address;
+}
+
+/** Show what the address of the page names: `#Table`, or `#Table?$filter`. */
 async function openAddressed() {
-  const [name, filter = ""] = location.hash.slice(1).split("?", 2).map(decodeURIComponent);
-  if (!client || !name) return;
-  if (name !== shown?.table) $("select").value = "";
+  if (!client) return;
+  for (const dialog of document.querySelectorAll("dialog[open]")) dialog.close();
+  const [, name, filter] = /^#?([^?]*)\??(.*)$/s.exec(location.hash).map(decode);
+  if (!name) {
+    shown = null;
+    $("table").hidden = true;
+    listTables();
+    return;
+  }
+  if (!isSame(name, shown?.table)) $("select").value = "";
   $("filter").value = filter;
   await query(name);
+}
+
+function decode(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text; // written by hand
+  }
 }
 
 // ---------------------------------------------------------------- queries
@@ -138,16 +162,27 @@ async function query(table) {
 
 async function nextPage() {
   const mine = shown;
+  if (mine.isAsking) return;
+  mine.isAsking = true;
   const began = performance.now();
-  const page = await client.query(mine.table, mine.options, mine.next);
+  let page;
+  try {
+    page = await client.query(mine.table, mine.options, mine.next);
+  } catch (error) {
+    if (mine !== shown) return; // nobody waits for it any more
+    throw error;
+  } finally {
+    mine.isAsking = false;
+  }
   if (mine !== shown) return;
   const milliseconds = Math.round(performance.now() - began);
   const entities = readEntities(page.text);
   mine.entities.push(...entities);
   mine.next = page.next;
   const names = new Set([...mine.columns, ...entities.flatMap(({ properties }) => [...properties.keys()])]);
-  const isWider = names.size > mine.columns.length || !results.head.firstChild;
-  mine.columns = [...names];
+  const columns = [...names].slice(0, COLUMNS_MAX);
+  const isWider = columns.length > mine.columns.length || !results.head.firstChild;
+  mine.columns = columns;
   if (isWider) {
     results.head.replaceChildren(element("tr", {}, ...mine.columns.map((name) => element("th", { textContent: name }))));
     results.body.replaceChildren(...mine.entities.map(row));
@@ -156,7 +191,8 @@ async function nextPage() {
   }
   const count = mine.entities.length;
   const rest = page.next ? ", and there are more" : "";
-  $("status").textContent = `${count} ${count === 1 ? "entity" : "entities"}${rest} (${milliseconds} ms)`;
+  const hidden = names.size > COLUMNS_MAX ? `; the first ${COLUMNS_MAX} properties are shown` : "";
+  $("status").textContent = `${count} ${count === 1 ? "entity" : "entities"}${rest}${hidden} (${milliseconds} ms)`;
   $("more").hidden = !page.next;
 }
 
@@ -170,52 +206,56 @@ function row({ properties }) {
   const made = element("tr", {}, ...cells);
   if (partitionKey === undefined || rowKey === undefined) return made; // $select left out what it is called
   made.tabIndex = 0;
-  const open = act(() => openEntity(partitionKey, rowKey));
-  made.addEventListener("click", open);
-  made.addEventListener("keydown", (event) => event.key === "Enter" && open(event));
+  const show = act(() => openEntity(partitionKey, rowKey));
+  made.addEventListener("click", show);
+  made.addEventListener("keydown", (event) => ["Enter", " "].includes(event.key) && show(event));
   return made;
 }
 
 // ---------------------------------------------------------------- downloads
 
-async function download(extension, write) {
-  const { table, options } = shown;
+async function download(extension, write, overrides) {
+  const [mine, asker] = [shown, client];
+  const { table } = mine;
+  const options = { ...mine.options, ...overrides, top: PAGE_MAX };
+  const tell = (text) => mine === shown && ($("status").textContent = text);
   const columns = new Set(KEYS);
   const entities = [];
   let next = {};
   do {
-    const page = await client.query(table, { ...options, top: PAGE_MAX }, next);
+    const page = await asker.query(table, options, next);
     const found = readEntities(page.text);
     entities.push(...found);
     for (const { properties } of found) for (const name of properties.keys()) columns.add(name);
-    $("status").textContent = `${entities.length} entities so far`;
+    tell(`${entities.length} entities so far`);
     next = page.next;
   } while (next);
   const url = URL.createObjectURL(new Blob(write([...columns], entities)));
   element("a", { href: url, download: `${table}.${extension}` }).click();
   URL.revokeObjectURL(url);
-  $("status").textContent = `${entities.length} entities in ${table}.${extension}`;
+  tell(`${entities.length} entities in ${table}.${extension}`);
 }
 
 const asJsonLines = (_columns, entities) => entities.map(({ properties }) => `${writeEntity(properties)}\n`);
 
 const asCsv = (columns, entities) => {
   const names = new Map(columns.map((name) => [name, { text: name }]));
-  return writeCsv(columns, [{ properties: names }, ...entities]);
+  return ["\ufeff", ...writeCsv(columns, [{ properties: names }, ...entities])]; // or spreadsheets take it for Latin-1
 };
 
 // ---------------------------------------------------------------- one entity
 
 async function openEntity(partitionKey, rowKey) {
-  const [entity] = readEntities(await client.get(shown.table, partitionKey, rowKey));
-  edit(entity);
+  const mine = (opening = { from: shown });
+  const [entity] = readEntities(await client.get(mine.from.table, partitionKey, rowKey));
+  if (mine === opening && mine.from === shown && !$("entity").open) edit(mine.from.table, entity);
 }
 
 /** Show an entity in the dialog; one without an ETag is to be inserted. */
-function edit({ etag = null, properties }) {
-  edited = { etag };
+function edit(table, { etag = null, properties }) {
+  edited = { table, etag };
   const isNew = etag === null;
-  $("entity-title").textContent = isNew ? `New entity in ${shown.table}` : `Entity in ${shown.table}`;
+  $("entity-title").textContent = isNew ? `New entity in ${table}` : `Entity in ${table}`;
   $("entity-problem").hidden = true;
   for (const [id, name] of [["partition-key", "PartitionKey"], ["row-key", "RowKey"]]) {
     $(id).value = properties.get(name)?.text ?? "";
@@ -230,15 +270,21 @@ function edit({ etag = null, properties }) {
 
 function propertyRow(name, { type, text }) {
   const types = TYPES.map((other) => element("option", { textContent: other, selected: other === type }));
-  const remove = element("button", { type: "button", textContent: "Remove", ariaLabel: `Remove ${name}` });
+  const remove = element("button", { type: "button", textContent: "Remove" });
   const made = element(
     "tr",
     {},
     element("td", {}, element("input", { className: "name", value: name, spellcheck: false, ariaLabel: "Name" })),
-    element("td", {}, element("select", { className: "type", ariaLabel: `Type of ${name}` }, ...types)),
-    element("td", {}, element("textarea", { className: "value", value: text, rows: 1, spellcheck: false, ariaLabel: `Value of ${name}` })),
+    element("td", {}, element("select", { className: "type", ariaLabel: "Type" }, ...types)),
+    element("td", {}, element("textarea", { className: "value", value: text, rows: 1, spellcheck: false, ariaLabel: "Value" })),
     element("td", {}, remove),
   );
+  const area = made.querySelector(".value");
+  const untouched = area.value; // with \n for every line end: a textarea knows no other
+  made.readText = () => {
+    if (area.value === untouched) return text;
+    return text.includes("\r\n") ? area.value.replaceAll("\n", "\r\n") : area.value;
+  };
   remove.addEventListener("click", () => made.remove());
   return made;
 }
@@ -246,7 +292,8 @@ function propertyRow(name, { type, text }) {
 function readProperties() {
   const properties = new Map();
   for (const made of $("properties").children) {
-    const [name, type, text] = ["name", "type", "value"].map((part) => made.querySelector(`.${part}`).value);
+    const [name, type] = ["name", "type"].map((part) => made.querySelector(`.${part}`).value);
+    const text = made.readText();
     if (properties.has(name) || KEYS.includes(name)) throw new TableError(`There are two properties called ${name}.`);
     properties.set(name, { type, text });
   }
@@ -254,30 +301,32 @@ function readProperties() {
 }
 
 async function save() {
+  const mine = edited;
   const [partitionKey, rowKey] = [$("partition-key").value, $("row-key").value];
   const keys = { PartitionKey: partitionKey, RowKey: rowKey };
   const all = new Map(Object.entries(keys).map(([name, text]) => [name, { type: "String", text }]));
   for (const [name, value] of readProperties()) all.set(name, value);
-  if (edited.etag === null) await client.insert(shown.table, writeEntity(all));
-  else await client.replace(shown.table, partitionKey, rowKey, edited.etag, writeEntity(all)).catch(confirmLoss);
-  await closeAndReload();
+  if (mine.etag === null) await client.insert(mine.table, writeEntity(all));
+  else await client.replace(mine.table, partitionKey, rowKey, mine.etag, writeEntity(all)).catch(confirmLoss);
+  await closeAndReload(mine);
 }
 
 async function deleteEntity() {
-  await client.remove(shown.table, $("partition-key").value, $("row-key").value, edited.etag).catch(confirmLoss);
-  await closeAndReload();
+  const mine = edited;
+  await client.remove(mine.table, $("partition-key").value, $("row-key").value, mine.etag).catch(confirmLoss);
+  await closeAndReload(mine);
 }
 
-async function closeAndReload() {
-  $("entity").close();
-  await query(shown.table);
+async function closeAndReload(mine) {
+  if (mine === edited) $("entity").close();
+  if (mine.table === shown?.table) await query(shown.table);
 }
 
 function duplicate() {
   const keys = { PartitionKey: $("partition-key").value, RowKey: $("row-key").value };
   const all = new Map(Object.entries(keys).map(([name, text]) => [name, { text }]));
   for (const [name, value] of readProperties()) all.set(name, value);
-  edit({ properties: all });
+  edit(edited.table, { properties: all });
 }
 
 // ---------------------------------------------------------------- what is clicked
@@ -291,15 +340,10 @@ on("development", "click", () => signIn(DEVELOPMENT));
 on("sign-out", "click", signOut);
 on("table-search", "input", listTables);
 on("create-table", "submit", createTable);
-on("query", "submit", () => {
-  const filter = $("filter").value.trim();
-  const address = `#${encodeURIComponent(shown.table)}${filter ? `?${encodeURIComponent(filter)}` : ""}`;
-  if (address === location.hash) return query(shown.table);
-  location.hash = address;
-});
+on("query", "submit", () => open(shown.table, $("filter").value.trim()));
 on("more", "click", nextPage);
-on("new-entity", "click", () => edit({ properties: new Map() }));
-on("download-json", "click", () => download("jsonl", asJsonLines));
+on("new-entity", "click", () => edit(shown.table, { properties: new Map() }));
+on("download-json", "click", () => download("jsonl", asJsonLines, { select: "" }));
 on("download-csv", "click", () => download("csv", asCsv));
 on("delete-table", "click", () => {
   $("confirmation").value = "";
@@ -316,5 +360,5 @@ on("close-entity", "click", () => $("entity").close());
 addEventListener("hashchange", act(openAddressed));
 
 const remembered = sessionStorage.getItem(CREDENTIALS);
-show(false);
+showSignedIn(false);
 if (remembered) await act(() => signIn(remembered))();

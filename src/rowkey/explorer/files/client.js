@@ -22,12 +22,15 @@ export function readCredentials(text) {
     const [, name, value] = /^\s*([^=]+)=(.*)$/.exec(field) ?? [];
     if (name) fields.set(name.toLowerCase(), value.trim());
   }
-  if (fields.get("usedevelopmentstorage") === "true") return readCredentials(DEVELOPMENT);
+  if (fields.get("usedevelopmentstorage")?.toLowerCase() === "true") return readCredentials(DEVELOPMENT);
   const signature = fields.get("sharedaccesssignature");
   const endpoint = fields.get("tableendpoint");
   const account = fields.get("accountname") ?? (endpoint && accountOf(endpoint));
   if (!account) throw new TableError("The connection string names no account: it has no AccountName.");
-  if (signature) return { account, signature: signature.replace(/^\?/, ""), table: null };
+  if (signature) {
+    const query = signature.replace(/^\?/, "");
+    return { account, signature: query, table: new URLSearchParams(query).get("tn") };
+  }
   const key = fields.get("accountkey");
   if (!key) throw new TableError("The connection string has neither AccountKey nor SharedAccessSignature.");
   return { account, key };
@@ -36,13 +39,19 @@ export function readCredentials(text) {
 function readSignedUrl(text) {
   const url = parseUrl(text);
   if (!url.searchParams.has("sig")) throw new TableError("The URL has no shared access signature: no sig in its query.");
-  return { account: accountOf(text), signature: url.search.slice(1), table: url.searchParams.get("tn") };
+  const table = url.searchParams.get("tn") ?? segmentsOf(url)[1];
+  return { account: accountOf(text), signature: url.search.slice(1), table };
 }
 
 function accountOf(endpoint) {
-  const { hostname, pathname } = parseUrl(endpoint);
-  const isAddress = hostname === "localhost" || /^[\d.]+$|^\[/.test(hostname);
-  return isAddress ? pathname.split("/")[1] : hostname.split(".")[0];
+  return segmentsOf(parseUrl(endpoint))[0];
+}
+
+/** What a URL names: the account, which its host or its path may say, and a table. */
+function segmentsOf({ hostname, pathname }) {
+  const segments = pathname.split("/").slice(1);
+  const isInPath = !hostname.includes(".") || /^[\d.]+$/.test(hostname) || hostname === location.hostname;
+  return isInPath ? segments : [hostname.split(".")[0], ...segments];
 }
 
 function parseUrl(text) {
@@ -133,8 +142,9 @@ export class TableClient {
 
   /** Shared Key Lite: the date, a line end, and the path behind the account's name. */
   async #authorize(url, date) {
+    const key = await this.key;
     const signed = new TextEncoder().encode(`${date}\n/${this.account}${url.pathname}`);
-    const mac = new Uint8Array(await crypto.subtle.sign("HMAC", await this.key, signed));
+    const mac = new Uint8Array(await crypto.subtle.sign("HMAC", key, signed));
     return `SharedKeyLite ${this.account}:${btoa(String.fromCharCode(...mac))}`;
   }
 }
@@ -158,7 +168,8 @@ async function importKey(text) {
 function readError(status, text) {
   try {
     const error = JSON.parse(text)["odata.error"];
-    return new TableError(error.message.value.split("\n")[0], status, error.code);
+    const hint = error.code === "AuthenticationFailed" ? " Compare the key, and the clocks of the two machines." : "";
+    return new TableError(error.message.value.split("\n")[0] + hint, status, error.code);
   } catch {
     const code = /<(?:\w+:)?code>([^<]*)/i.exec(text)?.[1] ?? "";
     const message = /<(?:\w+:)?message[^>]*>([^<\n]*)/i.exec(text)?.[1];

@@ -20,7 +20,7 @@ function parse(text) {
 /** The entities of a page, or the one of an answer without `value`. */
 export function readEntities(text) {
   const content = parse(text);
-  return (content.value ?? [content]).map(readEntity);
+  return (Array.isArray(content.value) ? content.value : [content]).map(readEntity);
 }
 
 function readEntity(members) {
