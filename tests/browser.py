@@ -84,7 +84,11 @@ def open_browser(folder: Path, *arguments: str) -> Iterator[None]:
         yield
     finally:
         browser.terminate()
-        browser.wait(SECONDS_MAX)
+        try:
+            browser.wait(5)
+        except subprocess.TimeoutExpired:  # it may take its time, of which it has no more use
+            browser.kill()
+            browser.wait()
 
 
 @asynccontextmanager
