@@ -143,12 +143,12 @@ def _add_index_commands(commands: "argparse._SubParsersAction[argparse.ArgumentP
 
 def _add_export_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     what = "write tables of a running server to files of JSON lines"
-    export = commands.add_parser("export", help=what, description=f"{what.capitalize()}.")
+    export = commands.add_parser("export", help=what, description=_sentence(what))
     export.add_argument("folder", metavar="DIR", type=_parse_path, help="the folder for the files, TABLE.jsonl each")
     export.add_argument("tables", metavar="TABLE", type=_parse_text, nargs="*", help="(default: all tables)")
     export.add_argument("--filter", type=_parse_text, help="the $filter that entities must satisfy")
     what = "write entities from files of JSON lines to tables of a running server"
-    import_ = commands.add_parser("import", help=what, description=f"{what.capitalize()}.")
+    import_ = commands.add_parser("import", help=what, description=_sentence(what))
     import_.add_argument(
         "paths", metavar="FILE", type=_parse_path, nargs="+", help="a file, TABLE.jsonl, or a folder of them"
     )
@@ -172,15 +172,19 @@ def _add_repair_commands(commands: "argparse._SubParsersAction[argparse.Argument
     check = add("check", help="look for damage in a data folder", description="Look for damage in a data folder.")
     check.add_argument("folder", metavar="DIR", type=_parse_path, help="the data folder, of a server that does not run")
     what = "bring what is intact in a damaged data folder into a new one"
-    salvage = add("salvage", help=what, description=f"{what.capitalize()}.")
+    salvage = add("salvage", help=what, description=_sentence(what))
     salvage.add_argument(
         "folder", metavar="DIR", type=_parse_path, help="the data folder, of a server that does not run"
     )
     salvage.add_argument("new_folder", metavar="NEWDIR", type=_parse_path, help="a folder that is new")
     what = "copy the database, also while the server runs"
-    backup = add("backup", help=what, description=f"{what.capitalize()}.")
+    backup = add("backup", help=what, description=_sentence(what))
     backup.add_argument("folder", metavar="DIR", type=_parse_path, help="the data folder")
     backup.add_argument("file", metavar="FILE", type=_parse_path, help="the copy, a file that is new")
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."
 
 
 def _parse_text(text: str) -> str:
