@@ -33,7 +33,7 @@ needs_browser = pytest.mark.skipif(
 
 
 class PageError(Exception):
-    """What a script in the page threw."""
+    """What a script in the page threw, or why it could not run: the page may just be loading."""
 
 
 class Tab:
@@ -51,7 +51,8 @@ class Tab:
         while True:
             message = json.loads(await asyncio.wait_for(self._socket.receive_str(), SECONDS_MAX))
             if message.get("id") == number:
-                assert "error" not in message, message
+                if "error" in message:
+                    raise PageError(message["error"])
                 result: dict[str, Any] = message["result"]
                 return result
             if message.get("method") in ("Log.entryAdded", "Runtime.exceptionThrown"):
@@ -66,11 +67,16 @@ class Tab:
 
     async def wait(self, condition: str) -> None:
         """Return when an expression in the page is true; fails, with what the page shows, when it never is."""
+        failure = None
         for _ in range(SECONDS_MAX * 50):
-            if await self.run(f"Boolean({condition})"):
-                return
+            try:
+                if await self.run(f"Boolean({condition})"):
+                    return
+            except PageError as error:
+                failure = error
             await asyncio.sleep(0.02)
-        pytest.fail(f"never true: {condition}\n{await self.run('document.body.innerText')}\n{self.problems}")
+        shown = await self.run("document.body.innerText")
+        pytest.fail(f"never true: {condition}\n{shown}\n{failure}\n{self.problems}")
 
 
 @contextmanager

@@ -304,7 +304,14 @@ async def test_a_dialog_belongs_to_the_table_that_it_was_opened_for(
     for name in (table.table_name, other.table_name):
         await explorer.tab.run(f"void (location.hash = {json.dumps(name)})")
         await explorer.tab.wait(f"document.getElementById('table-name').textContent === {json.dumps(name)}")
-    await explorer.click("#new-entity")
+    for is_changed in (False, True):
+        await explorer.click("#new-entity")
+        if is_changed:
+            await explorer.write("row-key", "r")
+        for kind in ("rawKeyDown", "keyUp"):
+            await explorer.tab.call("Input.dispatchKeyEvent", type=kind, key="Escape", windowsVirtualKeyCode=27)
+        await explorer.tab.wait(f"document.getElementById('entity').open === {json.dumps(is_changed)}")
+    await explorer.see("entity-problem", "What has been changed is not saved")
     await explorer.tab.run("history.back()")
     await explorer.see("table-name", table.table_name)
     await explorer.tab.wait("!document.getElementById('entity').open")

@@ -15,7 +15,7 @@ let client = null;
 let tables = [];
 /** The query whose pages are shown: its table and options, the entities so far, the columns, and where the next begins. */
 let shown = null;
-/** The entity that the dialog is about; `etag` is null for one that is not there yet. */
+/** What the dialog is about: a table, the ETag of its entity (null for one that is not there yet), and all fields at first. */
 let edited = null;
 /** What the last click on a row asked for: an older answer that comes later is not shown. */
 let opening = null;
@@ -265,7 +265,20 @@ function edit(table, { etag = null, properties }) {
   $("duplicate").hidden = $("delete-entity").hidden = isNew;
   const own = [...properties].filter(([name]) => !KEYS.includes(name));
   $("properties").replaceChildren(...own.map(([name, value]) => propertyRow(name, value)));
+  edited.fields = readFields();
   if (!$("entity").open) $("entity").showModal();
+}
+
+function readFields() {
+  return JSON.stringify([...$("edit").querySelectorAll("input, select, textarea")].map((field) => field.value));
+}
+
+/** Escape closes the dialog, but not with something in it that is not saved. */
+function cancel(event) {
+  if (readFields() === edited.fields) return;
+  event.preventDefault();
+  $("entity-problem").textContent = "What has been changed is not saved: Save does that, and Close does without.";
+  $("entity-problem").hidden = false;
 }
 
 function propertyRow(name, { type, text }) {
@@ -357,6 +370,7 @@ on("edit", "submit", save, $("entity-problem"));
 on("duplicate", "click", duplicate, $("entity-problem"));
 on("delete-entity", "click", deleteEntity, $("entity-problem"));
 on("close-entity", "click", () => $("entity").close());
+$("entity").addEventListener("cancel", cancel);
 addEventListener("hashchange", act(openAddressed));
 
 const remembered = sessionStorage.getItem(CREDENTIALS);
