@@ -328,13 +328,8 @@ def run_options(request: pytest.FixtureRequest) -> tuple[str, ...]:
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Postgres]:
     """A PostgreSQL of the tests' own, running."""
-    server = Postgres()
-    try:
-        server.init()
-        server.start()
+    with Postgres.running() as server:
         yield server
-    finally:
-        server.close()
 
 
 def account_of(target: str) -> str:

@@ -17,8 +17,11 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from typing import Self
 from uuid import uuid4
 
 import pytest
@@ -68,6 +71,18 @@ class Postgres:
         self.port = free_port()
         self._options = options or {}
         self._process: subprocess.Popen[bytes] | None = None
+
+    @classmethod
+    @contextmanager
+    def running(cls) -> Iterator[Self]:
+        """One that is begun with an empty database cluster, and gone in the end."""
+        server = cls()
+        try:
+            server.init()
+            server.start()
+            yield server
+        finally:
+            server.close()
 
     def url(self, database: str) -> str:
         """Where a database of this server is."""

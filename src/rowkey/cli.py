@@ -103,14 +103,10 @@ def read_settings(options: argparse.Namespace, environment: Mapping[str, str]) -
     """The settings that the options of `serve` and the environment ask for; raises ValueError."""
     if options.memory and options.data is not None:
         raise ValueError("--memory and --data exclude each other: choose where the data is kept.")
-    if options.memory and options.auto_index:
+    if options.auto_index and (options.memory or options.store is not None):
+        option, where = ("--memory", "in memory") if options.memory else ("--store", "on PostgreSQL")
         raise ValueError(
-            "--memory and --auto-index exclude each other: a store in memory has no use for indexes. "
-            "Leave one of them out."
-        )
-    if options.store is not None and options.auto_index:
-        raise ValueError(
-            "--store and --auto-index exclude each other: a store on PostgreSQL has no use for indexes. "
+            f"{option} and --auto-index exclude each other: a store {where} has no use for indexes. "
             "Leave one of them out."
         )
     _verify_workers(options)

@@ -117,7 +117,7 @@ class Client:
             answer, reason = self._exchange(method, target, body, headers)
             if answer.status < 300:
                 return answer
-            code, text = _explain(answer.body)
+            code, text = explain(answer.body)
             if code in accepted:
                 return answer
             if answer.status not in _BUSY or not pauses:
@@ -234,7 +234,6 @@ _DEVELOPMENT = Endpoint(
     f"http://{HOST}:{PORT}/{DEVELOPMENT_ACCOUNT.name}", DEVELOPMENT_ACCOUNT.name, DEVELOPMENT_ACCOUNT.keys[0]
 )
 
-
 _ELSEWHERE = f"say where it is with --connection-string or {CONNECTION_STRING_VARIABLE}."
 
 
@@ -249,7 +248,7 @@ def _advise(error: Exception, scheme: str) -> str:
     return f"Start the server, or {_ELSEWHERE}"
 
 
-def _explain(body: bytes) -> tuple[str, str]:
+def explain(body: bytes) -> tuple[str, str]:
     """The code and the message of an answer that is no success, empty where it has none."""
     try:
         error = json.loads(body)["odata.error"]

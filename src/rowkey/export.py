@@ -16,12 +16,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 
-from rowkey.client import Answer, Client, CommandError, run_with_client
+from rowkey.client import Answer, Client, CommandError, explain, run_with_client
+from rowkey.errors import ServiceError
 from rowkey.model.edm import INT32_MAX, INT32_MIN
+from rowkey.model.limits import BATCH_OPERATIONS_MAX
+from rowkey.model.names import verify_table_name
 
 SUFFIX = ".jsonl"
-_TABLE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]{2,62}", re.ASCII)
-_BATCH_ENTITIES_MAX = 100
 _BATCH_BYTES_MAX = 3 * 1024 * 1024
 """Below the 4 MiB of a batch, whose parts have heads, too."""
 _BOUNDARY, _CHANGE_SET = "batch_rowkey", "changeset_rowkey"
@@ -48,10 +49,17 @@ def _run(client: Client, options: argparse.Namespace) -> None:
     else:
         files = {file: options.table or file.stem for file in _find_files(options.paths)}
         for table in files.values():
-            if not _TABLE_NAME.fullmatch(table):
-                raise CommandError(f"{table!r} is not the name of a table: say which it is with --table.")
+            _verify_name(table, ": say which it is with --table.")
         for file, table in files.items():
             _import(client, file, table)
+
+
+def _verify_name(table: str, end: str) -> None:
+    """Raise CommandError for what no table can be called: it becomes the name of a file, and a part of URLs."""
+    try:
+        verify_table_name(table)
+    except ServiceError:
+        raise CommandError(f"{table!r} is not the name of a table{end}") from None
 
 
 # ---------------------------------------------------------------- out
@@ -61,8 +69,7 @@ def _export(client: Client, folder: Path, tables: Sequence[str], condition: str 
     """Write each table to a file of its own; a file has its name when it is complete."""
     names = list({name.lower(): name for name in tables or client.tables()}.values())
     for table in names:
-        if not _TABLE_NAME.fullmatch(table):
-            raise CommandError(f"{table!r} is not the name of a table.")
+        _verify_name(table, ".")
         if _file_of(folder, table).exists():
             raise CommandError(f"{_file_of(folder, table)} is there already: name another folder.")
     folder.mkdir(parents=True, exist_ok=True)
@@ -147,7 +154,7 @@ def _batches(file: Path, lines: Iterator[bytes]) -> Iterator[list[Line]]:
         if not text.strip():
             continue
         line = _read_line(file, number, text)
-        is_full = len(batch) == _BATCH_ENTITIES_MAX or size + len(line.body) > _BATCH_BYTES_MAX
+        is_full = len(batch) == BATCH_OPERATIONS_MAX or size + len(line.body) > _BATCH_BYTES_MAX
         if batch and (is_full or line.partition_key != batch[0].partition_key or line.row_key in row_keys):
             yield batch
             batch, row_keys, size = [], set(), 0
@@ -204,11 +211,9 @@ def _verify_batch(file: Path, batch: Sequence[Line], answer: Answer) -> None:
     statuses = [int(status) for status in _STATUS.findall(answer.body)]
     if len(statuses) == len(batch) and all(status < 300 for status in statuses):
         return
-    try:
-        error = json.loads(answer.body[answer.body.index(b"{") : answer.body.rindex(b"}") + 1])["odata.error"]
-        code, text = str(error["code"]), str(error["message"]["value"]).splitlines()[0]
-    except (ValueError, LookupError, TypeError):
-        raise CommandError(f"{file}, line {batch[0].number} and those after it: the batch was not answered.") from None
+    code, text = explain(answer.body[answer.body.find(b"{") : answer.body.rfind(b"}") + 1])
+    if not code:
+        raise CommandError(f"{file}, line {batch[0].number} and those after it: the batch was not answered.")
     index, colon, message = text.partition(":")
     is_numbered = bool(colon) and index.isdecimal() and int(index) < len(batch)
     line = batch[int(index) if is_numbered else 0]

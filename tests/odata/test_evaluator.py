@@ -1,6 +1,5 @@
 """What filters mean: tables of cases, and each type compared with a plain model of it."""
 
-import operator
 from base64 import b64encode
 from typing import Any
 
@@ -15,16 +14,9 @@ from rowkey.model.entity import Key, compose_entity, json_string, ordinal
 from rowkey.odata.ast import Comparison, Constant
 from rowkey.odata.evaluator import compile_filter, matches
 from rowkey.odata.parser import parse_filter
+from tests.drawn import OPERATORS
 
 GUID = "c9da6455-213d-42c9-9a79-3e9149a57833"
-OPERATORS = {
-    "eq": operator.eq,
-    "ne": operator.ne,
-    "lt": operator.lt,
-    "le": operator.le,
-    "gt": operator.gt,
-    "ge": operator.ge,
-}
 
 MEMBERS = {
     "Text": '"Text":"m"',

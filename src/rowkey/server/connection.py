@@ -28,6 +28,7 @@ from rowkey.server.outbox import Outbox
 from rowkey.server.patience import Patience, Phase
 from rowkey.server.reader import CLOSE, FEED_BYTES_MAX, RequestReader
 from rowkey.server.refusals import RequestTimedOut
+from rowkey.server.sockets import format_peer
 from rowkey.server.writer import BODILESS, format_head
 from rowkey.wire.request import Request, Response
 from rowkey.wire.target import without_signature
@@ -417,11 +418,3 @@ class Connection(asyncio.Protocol):
             transport.abort()
         else:
             self._close()
-
-
-def format_peer(name: object) -> str:
-    """A client's address as `ip:port`, with brackets around an IPv6 address; empty for a Unix socket."""
-    if not isinstance(name, tuple):
-        return ""
-    host, port = name[:2]
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

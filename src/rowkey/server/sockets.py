@@ -1,4 +1,4 @@
-"""The sockets that several processes listen on together.
+"""The sockets that several processes listen on together, and the addresses of those who come.
 
 Where the system spreads connections over sockets of one address (`SO_REUSEPORT` of Linux) each process has its own;
 elsewhere all have the same one. The supervisor makes and keeps them: connections that arrive while a worker is being
@@ -70,3 +70,11 @@ def _bind(family: int, address: object, *, is_shared: bool) -> socket.socket:
 def _close(sockets: Sequence[socket.socket]) -> None:
     for one in sockets:
         one.close()
+
+
+def format_peer(name: object) -> str:
+    """A client's address as `ip:port`, with brackets around an IPv6 address; empty for a Unix socket."""
+    if not isinstance(name, tuple):
+        return ""
+    host, port = name[:2]
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from typing import cast
 
 from rowkey.errors import ServerBusy, ServiceError
-from rowkey.server.connection import format_peer
 from rowkey.server.reader import CLOSE
+from rowkey.server.sockets import format_peer
 from rowkey.server.writer import format_head
 from rowkey.wire.request import Request, Response
 

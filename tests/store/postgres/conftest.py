@@ -30,10 +30,5 @@ def empty_database(postgres: Postgres, database: str) -> str:
 @pytest.fixture
 def own_postgres() -> Iterator[Postgres]:
     """A server that the test may stop and configure."""
-    server = Postgres()
-    try:
-        server.init()
-        server.start()
+    with Postgres.running() as server:
         yield server
-    finally:
-        server.close()

@@ -36,12 +36,16 @@ function act(work, where = $("problem")) {
     try {
       await work(event);
     } catch (error) {
-      const shownIn = where.closest("dialog:not([open])") ? $("problem") : where; // it may have been closed meanwhile
-      shownIn.textContent = error.code ? `${error.code}: ${error.message}` : error.message;
-      shownIn.hidden = false;
+      const isClosed = where.closest("dialog:not([open])"); // it may have been, meanwhile
+      complain(error.code ? `${error.code}: ${error.message}` : error.message, isClosed ? $("problem") : where);
       if (!(error instanceof TableError)) throw error;
     }
   };
+}
+
+function complain(text, where) {
+  where.textContent = text;
+  where.hidden = false;
 }
 
 function confirmLoss(error) {
@@ -277,8 +281,7 @@ function readFields() {
 function cancel(event) {
   if (readFields() === edited.fields) return;
   event.preventDefault();
-  $("entity-problem").textContent = "What has been changed is not saved: Save does that, and Close does without.";
-  $("entity-problem").hidden = false;
+  complain("What has been changed is not saved: Save does that, and Close does without.", $("entity-problem"));
 }
 
 function propertyRow(name, { type, text }) {
@@ -302,8 +305,10 @@ function propertyRow(name, { type, text }) {
   return made;
 }
 
+/** The keys and properties that stand in the dialog. */
 function readProperties() {
-  const properties = new Map();
+  const keys = { PartitionKey: $("partition-key").value, RowKey: $("row-key").value };
+  const properties = new Map(Object.entries(keys).map(([name, text]) => [name, { type: "String", text }]));
   for (const made of $("properties").children) {
     const [name, type] = ["name", "type"].map((part) => made.querySelector(`.${part}`).value);
     const text = made.readText();
@@ -315,12 +320,11 @@ function readProperties() {
 
 async function save() {
   const mine = edited;
-  const [partitionKey, rowKey] = [$("partition-key").value, $("row-key").value];
-  const keys = { PartitionKey: partitionKey, RowKey: rowKey };
-  const all = new Map(Object.entries(keys).map(([name, text]) => [name, { type: "String", text }]));
-  for (const [name, value] of readProperties()) all.set(name, value);
-  if (mine.etag === null) await client.insert(mine.table, writeEntity(all));
-  else await client.replace(mine.table, partitionKey, rowKey, mine.etag, writeEntity(all)).catch(confirmLoss);
+  const properties = readProperties();
+  const [partitionKey, rowKey] = ["PartitionKey", "RowKey"].map((name) => properties.get(name).text);
+  const body = writeEntity(properties);
+  if (mine.etag === null) await client.insert(mine.table, body);
+  else await client.replace(mine.table, partitionKey, rowKey, mine.etag, body).catch(confirmLoss);
   await closeAndReload(mine);
 }
 
@@ -336,10 +340,7 @@ async function closeAndReload(mine) {
 }
 
 function duplicate() {
-  const keys = { PartitionKey: $("partition-key").value, RowKey: $("row-key").value };
-  const all = new Map(Object.entries(keys).map(([name, text]) => [name, { text }]));
-  for (const [name, value] of readProperties()) all.set(name, value);
-  edit(edited.table, { properties: all });
+  edit(edited.table, { properties: readProperties() });
 }
 
 // ---------------------------------------------------------------- what is clicked

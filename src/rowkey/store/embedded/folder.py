@@ -59,12 +59,14 @@ def verify_begun(path: Path) -> None:
     except (FileNotFoundError, NotADirectoryError):
         raise FolderError(f"{path} is not a folder.") from None
     except PermissionError as error:
-        raise FolderError(
-            f"{error.filename} cannot be read: {error.strerror}. Run it as the user who runs the server."
-        ) from None
+        raise _unreadable(error) from None
     if not any(sizes):
         what = f"There is no {DATABASE_NAME} in {path}" if sizes[0] is None else f"{DATABASE_NAME} in {path} is empty"
         raise FolderError(f"{what}, so there are no data. Name a folder that a server has kept data in.")
+
+
+def _unreadable(error: OSError) -> FolderError:
+    return FolderError(f"{error.filename} cannot be read: {error.strerror}. Run it as the user who runs the server.")
 
 
 def verify_name(path: Path) -> None:
@@ -105,9 +107,7 @@ def kept_from_servers(path: Path) -> Iterator[None]:
         yield
         return
     except OSError as error:
-        raise FolderError(
-            f"{error.filename} cannot be read: {error.strerror}. Run it as the user who runs the server."
-        ) from None
+        raise _unreadable(error) from None
     try:
         try:
             _lock(descriptor)

@@ -14,11 +14,10 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-import asyncpg
-
 from rowkey.errors import ServiceError
 from rowkey.store.interface import OutcomeUnknown, StoreUnavailable
 from rowkey.store.postgres.failures import (
+    ERRORS,
     SegmentGone,
     is_lost,
     is_transient,
@@ -148,7 +147,7 @@ class Lane:
         while True:
             try:
                 session = await Session.open(self._url)
-            except (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError) as error:
+            except ERRORS as error:
                 self._note_trouble(error)
             else:
                 self._note_recovery()

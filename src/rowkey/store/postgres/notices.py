@@ -14,6 +14,7 @@ import asyncpg
 
 from rowkey.store.postgres import statements
 from rowkey.store.postgres.catalogue import Catalogue
+from rowkey.store.postgres.failures import ERRORS
 from rowkey.store.postgres.session import Connection, connect
 
 log = logging.getLogger(__name__)
@@ -49,7 +50,7 @@ class Notices:
                     await self._keep_refreshing(connection)
                 finally:
                     connection.terminate()
-            except (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError) as error:
+            except ERRORS as error:
                 log.debug("listening for changes was interrupted: %s", error)
                 await asyncio.sleep(_RECONNECT_SECONDS)
 
